@@ -1,0 +1,86 @@
+/**
+ * Every code that Baton can say, in one table. `docs/errors.md` lists the same codes, and a test holds the two together.
+ *
+ * Expected refusals and findings are returned as values (`Problem`); `BatonError` is for the edge, where a command has to stop.
+ */
+
+/** How the process ends: 0 it worked, 1 the work or the input is bad, 2 wrong usage, 3 refused, 4 no such thing. */
+export type ExitCode = 1 | 2 | 3 | 4;
+
+export interface ErrorEntry {
+  /** What it means, in one sentence without its period. */
+  readonly meaning: string;
+  /** Whether the same attempt may work later without a change by anybody. */
+  readonly retryable: boolean;
+  readonly http: number;
+  readonly exit: ExitCode;
+}
+
+const entry = (meaning: string, http: number, exit: ExitCode, retryable = false): ErrorEntry => ({
+  meaning,
+  retryable,
+  http,
+  exit,
+});
+
+export const ERRORS = {
+  // The contract's taxonomy (aop2 §12).
+  E_TIMEOUT: entry('the task exceeded its timeout', 504, 1, true),
+  E_HEARTBEAT_FAILURE: entry('the agent missed as many heartbeats as its policy allows', 504, 1, true),
+  E_PARSE_FAILURE: entry('the text could not be read as a message of any dialect', 400, 1),
+  E_SCHEMA_VALIDATION: entry('a message was read but does not fit its schema', 422, 1),
+  E_AGENT_NOT_FOUND: entry('the agent is missing or cannot be reached', 404, 4),
+  E_MODEL_UNAVAILABLE: entry('the requested model is not available', 503, 1),
+  E_ALL_MODELS_EXHAUSTED: entry('the model and all its alternatives failed', 503, 1),
+  E_FILE_NOT_FOUND: entry('a file that is needed is not there', 404, 4),
+  E_PERMISSION_DENIED: entry('the file system or the network access was not permitted', 403, 3),
+  E_CONTEXT_OVERFLOW: entry('a hard size limit was exceeded', 413, 1),
+  E_PAYLOAD_SIZE_WARNING: entry('a soft size limit was exceeded', 200, 1),
+  E_MALFORMED_RESPONSE: entry('a RESPONSE does not fit its schema', 422, 1),
+  E_DEPENDENCY_FAILED: entry('a task that this one depends on failed or was cancelled', 424, 1),
+  E_MAX_DEPTH_EXCEEDED: entry('the delegation goes deeper than is allowed', 409, 3),
+  E_PROCESS_CRASH: entry("the agent's process crashed or ended with a non-zero code", 502, 1, true),
+  E_COST_LIMIT_EXCEEDED: entry('a budget of dollars or tokens was exceeded', 402, 3),
+  E_ROLLBACK_FAILED: entry('a rollback could not be completed', 500, 1),
+  E_UNKNOWN: entry('something else went wrong', 500, 1),
+  // The session language (shared agent protocol §7).
+  E001: entry('unknown command', 400, 3),
+  E002: entry('invalid parameters', 400, 3),
+  E003: entry('state limit exceeded', 409, 3),
+  E004: entry('token limit exceeded', 413, 3),
+  E005: entry('permission denied', 403, 3),
+  // Baton's own.
+  E_FIELD_MISSING: entry('something the document asks for is not there; the message is read without it', 200, 1),
+  E_FIELD_UNKNOWN: entry(
+    'a field is not known to this version; it is kept, or kept out of the model, as the dialect says',
+    200,
+    1,
+  ),
+  E_FIELD_FORM: entry('a value is readable but not of the form the document shows', 200, 1),
+  E_UNKNOWN_TYPE: entry('the message is of a type that this version does not know', 400, 1),
+  E_UNREGISTERED_TYPE: entry('the node type is not in the registry', 200, 1),
+  E_EVIDENCE_MISSING: entry('a node claims something but has neither data nor a source', 200, 1),
+  E_CHECKLIST: entry('a summary holds what the output protocol keeps out of it', 200, 1),
+  E_CUT_OFF: entry('a report that was cut off follows a complete one; the complete one counts', 200, 1),
+  E_INVALID_UTF8: entry('the bytes are not valid UTF-8; what could not be read was replaced', 200, 1),
+  E_NOT_CONVERTIBLE: entry('the text holds nothing that can be said in the dialect asked for', 422, 1),
+  E_USAGE: entry('the command line is wrong', 400, 2),
+  E_NOT_FOUND: entry('there is no such thing', 404, 4),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+
+/** What stops a command: a code of the table, a sentence that says what was expected and what came, and what to do next. */
+export class BatonError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | null;
+
+  constructor(code: ErrorCode, message: string, hint: string | null = null) {
+    super(message);
+    this.name = 'BatonError';
+    this.code = code;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,94 @@
+/** YAML of unknown origin: YAML 1.2 core schema, bounded in size, depth and aliases; a broken text is an answer, not a throw. */
+import { isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { tooDeep } from './depth.ts';
+import { quote } from './quote.ts';
+
+/** The most that is parsed; what a node carries beyond this belongs in a file that it names. */
+export const MAX_YAML_CHARS = 1_048_576;
+const MAX_ALIASES = 100;
+/** The parser recurses per level of nesting. No text that nests deeper than this is given to it. */
+const MAX_OPEN = 256;
+
+export type Yaml = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
+
+const broken = (reason: string): Yaml => ({ ok: false, reason });
+
+export function readYaml(text: string): Yaml {
+  if (text.length > MAX_YAML_CHARS) return broken(`longer than ${MAX_YAML_CHARS} characters`);
+  if (nestsTooDeep(text)) return broken(`nested deeper than ${MAX_OPEN} levels`);
+  try {
+    // `uniqueKeys` and `prettyErrors` cost the square of the input's length; both are done here in one pass.
+    const lines = new LineCounter();
+    const document = parseDocument(text, {
+      schema: 'core',
+      version: '1.2',
+      merge: false,
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+      lineCounter: lines,
+    });
+    const first = document.errors[0];
+    if (first) return broken(`${firstLine(first.message)} at line ${lines.linePos(first.pos[0]).line}`);
+    const twice = repeatedKey(document);
+    if (twice !== null) return broken(`the key ${quote(twice)} stands twice in one mapping`);
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    return tooDeep(value) ? broken('nested too deep, or refers to itself') : { ok: true, value };
+  } catch (cause) {
+    // The parser throws on too many aliases; a RangeError would be its stack.
+    return broken(cause instanceof Error ? firstLine(cause.message) : 'not readable as YAML');
+  }
+}
+
+function repeatedKey(document: ReturnType<typeof parseDocument>): string | null {
+  let twice: string | null = null;
+  visit(document, {
+    Map(_, map) {
+      const keys = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        const name = String(key.value);
+        if (keys.has(name)) {
+          twice = name;
+          return visit.BREAK;
+        }
+        keys.add(name);
+      }
+      return undefined;
+    },
+  });
+  return twice;
+}
+
+/** The same value as block-style YAML, that `readYaml` reads back. */
+export const writeYaml = (value: unknown): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+
+const firstLine = (message: string): string => (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
+
+/** Counts what opens a level: flow brackets anywhere, and `- ` `? ` `: ` chains and indentation in one line. An overestimate is fine at this size. */
+function nestsTooDeep(text: string): boolean {
+  let open = 0;
+  let chain = 0;
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++open > MAX_OPEN) return true;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (open > 0) open--;
+        break;
+      case 0x2d: // -
+      case 0x3f: // ?
+        if (++chain > MAX_OPEN) return true;
+        break;
+      case 0x20:
+      case 0x09:
+        break;
+      default:
+        chain = 0;
+    }
+  }
+  return false;
+}
