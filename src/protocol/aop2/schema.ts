@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 
+/** A record never looks at the key `__proto__`; `decode.ts` does. */
 const Extensions = z.record(z.string().regex(/^x_/), z.unknown());
 
 /** A core object of the contract: no unknown fields, `extensions` allowed. */
@@ -233,7 +234,7 @@ export const ResponseMessage = core({
     errors: z.array(z.unknown()).optional(),
   }).optional(),
   checkpoint_results: z.array(CheckpointResult).optional(),
-  error_details: z.unknown(),
+  error_details: z.unknown().optional(),
   timing: core({
     started_at: time.optional(),
     completed_at: time.optional(),
@@ -302,7 +303,9 @@ export const RollbackInitiatedEvent = event('ROLLBACK_INITIATED', {
 });
 
 /** May lack ids: what fell back could not be read (DECISIONS §7). */
-export const VersionFallbackEvent = event('VERSION_FALLBACK', {
+export const VersionFallbackEvent = core({
+  ...eventHeader,
+  event: z.literal('VERSION_FALLBACK'),
   session_id: name.optional(),
   task_id: name.optional(),
   reason: text,

@@ -1,0 +1,38 @@
+/** `baton check`: every message in a text, and what is wrong with it. */
+import { createDetector, type Found } from '../protocol/detect.ts';
+import { stripControls } from '../protocol/text/clean.ts';
+import type { Globals } from './globals.ts';
+import { print, printJson, readInput, STDIN } from './io.ts';
+import { bold, dim, green, red, yellow } from './style.ts';
+import { countTokens } from './tokens.ts';
+
+export async function check(files: readonly string[], { json }: Globals): Promise<void> {
+  const inputs = files.length === 0 ? [STDIN] : files;
+  const found: (Found & { file?: string })[] = [];
+  for (const file of inputs) {
+    const messages = await detectIn(file);
+    found.push(...(inputs.length > 1 ? messages.map((message) => ({ ...message, file })) : messages));
+  }
+  if (found.some((message) => !message.valid)) process.exitCode = 1;
+  if (json) printJson({ messages: found });
+  else for (const message of found) print(describe(message));
+}
+
+/** The messages of a file or of standard input, read piece by piece. */
+export async function detectIn(file: string): Promise<Found[]> {
+  const detector = createDetector({ countTokens });
+  const found: Found[] = [];
+  for await (const chunk of readInput(file)) found.push(...detector.feed(chunk));
+  found.push(...detector.end());
+  return found.sort((a, b) => a.line - b.line);
+}
+
+export function describe({ dialect, kind, valid, problems, line, file }: Found & { file?: string }): string {
+  const where = dim(`${file === undefined ? '' : `${file}:`}${line}`);
+  const what = bold(kind === null ? dialect : `${dialect} ${stripControls(kind)}`);
+  const lines = problems.map(({ severity, code, path, message }) => {
+    const mark = severity === 'error' ? red('error') : yellow('warning');
+    return `  ${mark} ${path === '' ? '' : `${stripControls(path)}: `}${stripControls(message)} ${dim(code)}`;
+  });
+  return [`${valid ? green('valid') : red('invalid')} ${what} ${where}`, ...lines].join('\n');
+}

@@ -1,0 +1,4 @@
+/** The options that every command takes. */
+export interface Globals {
+  readonly json: boolean;
+}

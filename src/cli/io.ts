@@ -1,0 +1,69 @@
+/** Standard input and output, files, and how a command ends. The only place that prints. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { BatonError, ERRORS } from '../core/errors.ts';
+import { stripControls } from '../protocol/text/clean.ts';
+
+/** A reader that goes away early (`baton check | head`) is no error of ours. */
+process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+  if (cause.code === 'EPIPE') process.exit();
+  throw cause;
+});
+
+export const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+export const note = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** One sentence and a hint on stderr, never a stack trace; the exit code is that of the error's table entry. */
+export function fail(cause: unknown, json: boolean): void {
+  const failure = cause instanceof BatonError ? cause : new BatonError('E_UNKNOWN', messageOf(cause));
+  process.exitCode = ERRORS[failure.code].exit;
+  const { code, hint } = failure;
+  const message = stripControls(failure.message);
+  if (json) note(JSON.stringify({ error: { code, message, hint } }));
+  else note(`baton: ${message} (${code})${hint === null ? '' : `\n  ${hint}`}`);
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+export const STDIN = '-';
+
+/** The bytes of a file, or of standard input for `-`. Big files come in pieces. */
+export async function* readInput(file: string): AsyncGenerator<Uint8Array> {
+  if (file === STDIN) {
+    if (process.stdin.isTTY) {
+      throw new BatonError(
+        'E_USAGE',
+        'expected a FILE or text on standard input, got a terminal',
+        'try: baton check FILE',
+      );
+    }
+    yield* process.stdin;
+    return;
+  }
+  const found = await stat(file).catch((cause: NodeJS.ErrnoException) => {
+    throw fileError(file, cause);
+  });
+  if (found.isDirectory()) throw new BatonError('E_USAGE', `expected a file, got the folder ${file}`);
+  try {
+    yield* createReadStream(file);
+  } catch (cause) {
+    throw fileError(file, cause as NodeJS.ErrnoException);
+  }
+}
+
+export async function readText(file: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of readInput(file)) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}
+
+function fileError(file: string, cause: NodeJS.ErrnoException): BatonError {
+  if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
+    return new BatonError('E_FILE_NOT_FOUND', `there is no file ${file}`);
+  if (cause.code === 'EACCES' || cause.code === 'EPERM') {
+    return new BatonError('E_PERMISSION_DENIED', `the file ${file} may not be read`);
+  }
+  return new BatonError('E_UNKNOWN', `the file ${file} could not be read: ${cause.message}`);
+}

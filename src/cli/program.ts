@@ -1,0 +1,104 @@
+/** The table of commands. Each is a file of its own, loaded when it is called. */
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { BatonError } from '../core/errors.ts';
+import { VERSION } from '../core/version.ts';
+import type { Globals } from './globals.ts';
+import { fail } from './io.ts';
+
+/** Runs a command line to its end; the outcome is the process's exit code. */
+export async function run(argv: readonly string[]): Promise<void> {
+  const json = argv.includes('--json');
+  try {
+    await program().parseAsync(argv as string[], { from: 'user' });
+  } catch (cause) {
+    if (cause instanceof CommanderError) usage(cause, json);
+    else fail(cause, json);
+  }
+}
+
+function usage(cause: CommanderError, json: boolean): void {
+  if (cause.exitCode === 0) return; // --help and --version have printed what was asked for
+  if (cause.code === 'commander.help') {
+    process.exitCode = 2;
+    return;
+  }
+  const [message = '', ...more] = cause.message.replace(/^error: /, '').split('\n');
+  fail(new BatonError('E_USAGE', message, more.join(' ') || 'try: baton --help'), json);
+}
+
+function program(): Command {
+  const baton = new Command('baton')
+    .description('Hands work between coding agents and never drops it.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError(false)
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+
+  const command = (name: string, description: string): Command =>
+    baton
+      .command(name)
+      .description(description)
+      .addOption(new Option('--json', 'print one JSON document').default(false))
+      .addOption(new Option('--dir <dir>', 'the data folder'));
+
+  command('check', 'find every message of any dialect in a text and validate it')
+    .addArgument(new Argument('[files...]', 'files to read; - is standard input').default([], '-'))
+    .addHelpText('after', CHECK_HELP)
+    .action(async (files: string[], options: Globals) => (await import('./check.ts')).check(files, options));
+
+  command('convert', 'say the same in another dialect, and what is lost on the way')
+    .addArgument(new Argument('[file]', 'the file to read; - is standard input').default('-'))
+    .addOption(new Option('--to <dialect>', 'what to make of it').choices(TARGETS).makeOptionMandatory())
+    .addOption(new Option('--type <type>', 'the type of task, for the length of an aop1 summary').choices(TASK_TYPES))
+    .option('--task <id>', 'the task, where the text does not say', notEmpty)
+    .option('--session <id>', 'the session, where the text does not say', notEmpty)
+    .option('--agent <name>', 'the agent, where the text does not say', notEmpty)
+    .addHelpText('after', CONVERT_HELP)
+    .action(async (file: string, options) => (await import('./convert.ts')).convertFile(file, options));
+
+  command('schema', 'print the JSON Schema (2020-12) of a message type, or list the types')
+    .argument('[name]', 'a message type')
+    .addHelpText('after', '\nExamples:\n  baton schema\n  baton schema TASK > task.schema.json')
+    .action(async (name: string | undefined, options: Globals) => (await import('./schema.ts')).schema(name, options));
+
+  command('prompt', 'print the text an agent would get for a TASK')
+    .argument('<file>', 'a TASK, or a v1 prompt; - is standard input')
+    .addHelpText('after', '\nExample:\n  baton prompt task.json')
+    .action(async (file: string, options: Globals) => (await import('./prompt.ts')).prompt(file, options));
+
+  command('demo', 'show what Baton does, with no key and no network')
+    .addHelpText('after', '\nIt reads a made-up agent answer, and writes nothing.')
+    .action(async (options: Globals) => (await import('./demo.ts')).demo(options));
+
+  return baton;
+}
+
+function notEmpty(value: string): string {
+  if (value.trim() === '') throw new InvalidArgumentError('expected a name, got an empty text.');
+  return value;
+}
+
+// Kept here as words, so that showing help loads no dialect; a test holds them to the dialects' own lists.
+export const TARGETS = ['task', 'prompt', 'response', 'aop1', 'aof', 'output'];
+export const TASK_TYPES = ['search', 'analysis', 'code', 'test', 'build', 'documentation', 'other'];
+
+const CHECK_HELP = `
+Dialects: aop1 (a report block), aop2 (TASK, RESPONSE, EVENT), output (OUTPUT, GRAPH_UPDATE),
+command (#STATE:save:key:value), aof (AOF/1 envelopes), v1 (a prompt with task: and objective: lines).
+
+Exits 0 when every message is valid, 1 when one is not or there is none.
+
+Examples:
+  baton check answer.txt
+  claude -p "…" | baton check --json`;
+
+const CONVERT_HELP = `
+task and prompt are made of a TASK or a v1 prompt; response, aop1, aof and output of the last report in the text,
+whatever dialect it is in. What the target has no words for is listed on standard error.
+
+Examples:
+  baton convert prompt.md --to task > task.json
+  baton convert response.json --to aop1 --type code`;

@@ -1,0 +1,24 @@
+/** `baton prompt`: what an agent would be told. */
+import { BatonError } from '../core/errors.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { convert } from '../protocol/convert.ts';
+import { agentPrompt } from '../protocol/prompt.ts';
+import { detectIn } from './check.ts';
+import type { Globals } from './globals.ts';
+import { print, printJson } from './io.ts';
+
+export async function prompt(file: string, { json }: Globals): Promise<void> {
+  const now = new Date().toISOString();
+  const context = {
+    now,
+    workspaceRoot: process.cwd(),
+    sessionId: `AOP-SESSION-${now.slice(0, 10)}-001`,
+    taskId: 'TASK-001',
+  };
+  const converted = convert(await detectIn(file), 'task', context);
+  if ('problem' in converted)
+    throw new BatonError('E_SCHEMA_VALIDATION', converted.problem.message, `try: baton check ${file}`);
+  const text = agentPrompt(converted.output as TaskMessage);
+  if (json) printJson({ prompt: text });
+  else print(text);
+}

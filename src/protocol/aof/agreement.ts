@@ -1,0 +1,53 @@
+/**
+ * What a field alone cannot tell: that payload and envelope agree, and what is accepted although it is not as it should be.
+ *
+ * These are looked at whatever else is wrong with the message, so that one mistake does not hide another.
+ */
+import * as z from 'zod';
+import { error, type Problem, pointer, warning } from '../../core/problem.ts';
+import { quote } from '../text/quote.ts';
+import { toProblems, validator } from '../text/validate.ts';
+import { type AofType, Criteria } from './schema.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function agreement(type: AofType, envelope: Fields): Problem[] {
+  const { payload } = envelope;
+  if (!isFields(payload)) return [];
+  const problems = agree(envelope, payload, 'taskId', error);
+  if (!type.startsWith('handoff.')) return problems;
+  // Who is meant must be clear; who speaks is known by the channel and never by the payload (DECISIONS §4), so that is only odd.
+  problems.push(
+    ...agree(envelope, payload, 'toAgent', error),
+    ...agree(envelope, payload, 'fromAgent', warning),
+    ...agree(envelope, payload, 'parentTaskId', warning),
+  );
+  if (type === 'handoff.request') problems.push(...criteria(envelope));
+  if (type === 'handoff.rejected' && !Object.hasOwn(payload, 'reason')) {
+    problems.push(warning('E_FIELD_MISSING', '/payload/reason', 'expected the reason of the rejection, got nothing'));
+  }
+  return problems;
+}
+
+function agree(envelope: Fields, payload: Fields, field: string, finding: typeof error): Problem[] {
+  const [outer, inner] = [envelope[field], payload[field]];
+  if (typeof outer !== 'string' || typeof inner !== 'string' || outer === inner) return [];
+  const code = finding === error ? 'E_SCHEMA_VALIDATION' : 'E_FIELD_FORM';
+  const sentence = `expected the envelope's ${field} ${quote(outer)}, got ${quote(inner)}`;
+  return [finding(code, pointer(['payload', field]), sentence)];
+}
+
+const criteriaIssues = validator(z.looseObject({ payload: z.looseObject({ acceptanceCriteria: Criteria }) }));
+
+/** Criteria that cannot be read are a warning (DECISIONS §5); readable ones are bound by the limits like every list. */
+function criteria(envelope: Fields): Problem[] {
+  if (!Object.hasOwn(envelope['payload'] as Fields, 'acceptanceCriteria')) return []; // the schema's own finding
+  return criteriaIssues(envelope).flatMap((issue) =>
+    toProblems([issue], envelope, 'E_SCHEMA_VALIDATION').map((problem) =>
+      issue.code === 'too_big' ? problem : warning(problem.code, problem.path, problem.message),
+    ),
+  );
+}
+
+const isFields = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);

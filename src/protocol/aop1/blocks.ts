@@ -1,0 +1,135 @@
+/**
+ * The block grammar: lines in, the report's block out (document, "AOP Format Specification"; DECISIONS §8).
+ *
+ * A marker `[AOP:NAME]` stands at a line's start. Its value is the rest of its line, for SUMMARY everything up to the next
+ * marker. Of several blocks the last complete one counts, so the reader keeps two at most, and each value is bounded: a
+ * stream of any length costs no more than this.
+ */
+import { stripAnsi } from '../text/clean.ts';
+
+export const MARKERS = ['START', 'TASK', 'SUMMARY', 'DETAILS_FILE', 'METRICS', 'STATUS', 'END'] as const;
+export type Marker = (typeof MARKERS)[number];
+
+/** Far above every limit: what is longer is an error anyway, and its length is what matters. */
+const MAX_VALUE_CHARS = 65_536;
+
+export interface Block {
+  /** The number of the line it starts on. */
+  readonly line: number;
+  /** Real values only: what an echoed template says is not here. */
+  readonly values: ReadonlyMap<Marker, string>;
+  readonly unknown: ReadonlyMap<string, string>;
+}
+
+export interface Found {
+  readonly block: Block;
+  /** Whether a cut-off block follows the complete one. */
+  readonly cutOffAfter: boolean;
+}
+
+const MARKER = /^[ \t]*(\*\*)?\[AOP:([A-Z][A-Z0-9_]*)\](\*\*)?([\s\S]*)$/;
+
+interface Open {
+  line: number;
+  inFence: boolean;
+  seen: Set<string>;
+  values: Map<Marker, string>;
+  unknown: Map<string, string>;
+  summary: string[] | null;
+  summaryChars: number;
+}
+
+export interface BlockReader {
+  /** Whether a line that is no marker matters now, as part of a summary. */
+  readonly collecting: boolean;
+  /** @returns whether the line is a marker */
+  line(line: string, number: number, inFence: boolean): boolean;
+  /** Something that ends a summary and is no marker: another message, or the end of the code fence the block stands in. */
+  interrupt(fence?: boolean): void;
+  end(): Found | null;
+}
+
+export function createBlockReader(): BlockReader {
+  let open: Open | null = null;
+  let complete: Block | null = null;
+  let partial: Block | null = null;
+
+  const close = (): void => {
+    if (open === null) return;
+    const block = finish(open);
+    open = null;
+    if (block.values.has('SUMMARY') && block.values.has('STATUS')) {
+      complete = block;
+      partial = null;
+    } else if (block.values.size > 0) partial = block;
+  };
+
+  const marker = (name: string, value: string, line: number, inFence: boolean): void => {
+    if (open === null || name === 'START' || open.seen.has('END') || open.seen.has(name)) {
+      close();
+      const values = new Map<Marker, string>();
+      open = { line, inFence, seen: new Set(), values, unknown: new Map(), summary: null, summaryChars: 0 };
+    }
+    endSummary(open);
+    open.seen.add(name);
+    if (name === 'SUMMARY') {
+      open.summary = value === '' ? [] : [value];
+      open.summaryChars = value.length;
+    } else if (isMarker(name)) {
+      if (value !== '' && !isTemplate(name, value)) open.values.set(name, value.slice(0, MAX_VALUE_CHARS));
+    } else if (open.unknown.size < MARKERS.length) open.unknown.set(name, value.slice(0, MAX_VALUE_CHARS));
+  };
+
+  return {
+    get collecting() {
+      return open !== null && open.summary !== null;
+    },
+    line(raw, number, inFence) {
+      const line = stripAnsi(raw);
+      const found = MARKER.exec(line);
+      if (found === null) {
+        if (open?.summary && open.summaryChars <= MAX_VALUE_CHARS) {
+          open.summary.push(line);
+          open.summaryChars += line.length + 1;
+        }
+        return false;
+      }
+      const [, bold, name = '', boldEnd, rest = ''] = found;
+      const value = rest.trim();
+      marker(name, bold && !boldEnd && value.endsWith('**') ? value.slice(0, -2).trim() : value, number, inFence);
+      return true;
+    },
+    interrupt(fence = false) {
+      if (open && (!fence || open.inFence)) endSummary(open);
+    },
+    end() {
+      close();
+      const block = complete ?? partial;
+      return block && { block, cutOffAfter: complete !== null && partial !== null };
+    },
+  };
+}
+
+const isMarker = (name: string): name is Marker => (MARKERS as readonly string[]).includes(name);
+
+function endSummary(open: Open): void {
+  if (open.summary === null) return;
+  const value = open.summary.join('\n').slice(0, MAX_VALUE_CHARS).trim();
+  if (value !== '' && !isTemplate('SUMMARY', value)) open.values.set('SUMMARY', value);
+  open.summary = null;
+}
+
+function finish(open: Open): Block {
+  endSummary(open);
+  return { line: open.line, values: open.values, unknown: open.unknown };
+}
+
+/** `{placeholder}`, but not JSON. */
+const PLACEHOLDER = /^\{[^"{}][^{}]*\}$/;
+const CHOICE = /^\{?\s*success\s*\|\s*failure\s*\|\s*partial\s*\}?$/i;
+
+/** What the document's templates have in a value's place, and an agent that only repeats its instructions prints. */
+export function isTemplate(marker: Marker, value: string): boolean {
+  if (marker === 'STATUS' && CHOICE.test(value)) return true;
+  return value.length < 1000 && value.split('\n').every((line) => line.trim() === '' || PLACEHOLDER.test(line.trim()));
+}

@@ -1,0 +1,46 @@
+/** What the document keeps out of a summary: file contents, logs, stack traces, snippets over 5 lines. Each is a finding, none an error. */
+import { type Problem, warning } from '../../core/problem.ts';
+
+const SNIPPET_LINES = 5;
+const LOG_LINES = 3;
+
+const FRAME =
+  /^\s*(?:at \S.*:\d+|File ".*", line \d+|Traceback \(most recent call last\)|goroutine \d+ \[|Caused by: )/;
+const LOG =
+  /^\s*(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)[\]:\s])/;
+const CODE =
+  /(?:[;{}]|=>|\):)\s*$|^\s*(?:import |export |from \S+ import |const |let |var |function |class |def |return |#include |package |public |private |fn |use )/;
+
+export function checkSummary(summary: string): Problem[] {
+  const lines = summary.split('\n');
+  const findings: string[] = [];
+  if (lines.some((line) => FRAME.test(line))) findings.push('a stack trace');
+  if (lines.filter((line) => LOG.test(line)).length >= LOG_LINES) findings.push('a log');
+  if (longestFence(lines) > SNIPPET_LINES) findings.push(`a code snippet of more than ${SNIPPET_LINES} lines`);
+  else if (longestRun(lines, (line) => CODE.test(line)) > SNIPPET_LINES) findings.push('the contents of a file');
+  return findings.map((what) => warning('E_CHECKLIST', '/summary', `${what} belongs in the details file`));
+}
+
+function longestFence(lines: readonly string[]): number {
+  let longest = 0;
+  let opened = -1;
+  for (const [i, line] of lines.entries()) {
+    if (!/^\s*(?:```|~~~)/.test(line)) continue;
+    if (opened < 0) opened = i;
+    else {
+      longest = Math.max(longest, i - opened - 1);
+      opened = -1;
+    }
+  }
+  return opened < 0 ? longest : Math.max(longest, lines.length - opened - 1);
+}
+
+function longestRun(lines: readonly string[], matches: (line: string) => boolean): number {
+  let longest = 0;
+  let run = 0;
+  for (const line of lines) {
+    run = matches(line) ? run + 1 : line.trim() === '' ? run : 0;
+    longest = Math.max(longest, run);
+  }
+  return longest;
+}

@@ -1,0 +1,74 @@
+/** Report ⇄ aop1. The block that is written is read back as the same report, and never exceeds the limit of its type of task. */
+import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
+import { stripControls } from '../text/clean.ts';
+import { shorten } from '../text/shorten.ts';
+import { createBlockReader, isTemplate } from './blocks.ts';
+import { type Aop1Report, decodeAop1, type Status } from './decode.ts';
+import { SUMMARY_CHARS, TASK_CHARS, type TaskType } from './limits.ts';
+
+const STATUS: Record<Outcome, Status> = {
+  done: 'success',
+  partial: 'partial',
+  needs_review: 'partial',
+  blocked: 'partial',
+  failed: 'failure',
+};
+
+const OUTCOME = new Map<string | null, Outcome>([
+  ['success', 'done'],
+  ['partial', 'partial'],
+  ['failure', 'failed'],
+]);
+
+/** What a valid block claims. */
+export const toReport = (value: Aop1Report): Report => ({
+  ...emptyReport(OUTCOME.get(value.status) ?? 'needs_review', value.summary ?? ''),
+  task: value.task,
+  detailsFile: value.detailsFile,
+  metrics: value.metrics,
+  startedAt: value.timestamps.start,
+  completedAt: value.timestamps.end,
+});
+
+export interface Written {
+  readonly text: string;
+  readonly lost: readonly ReportField[];
+}
+
+export function fromReport(report: Report, taskType: TaskType = 'other'): Written {
+  const metrics = Object.entries(report.metrics).map(([key, value]) => `${oneLine(key)}: ${oneLine(value)}`);
+  const lines = [
+    ['START', oneLine(report.startedAt ?? '')],
+    ['TASK', shorten(oneLine(report.task ?? ''), TASK_CHARS)],
+    ['SUMMARY', `\n${writeSummary(report.summary, SUMMARY_CHARS[taskType])}\n`],
+    ['DETAILS_FILE', oneLine(report.detailsFile ?? '') || 'none'],
+    ['METRICS', metrics.join(', ')],
+    ['STATUS', STATUS[report.outcome]],
+    ['END', oneLine(report.completedAt ?? '')],
+  ] as const;
+  // START and END are asked for even where their time is not known; an empty TASK or METRICS is left out.
+  const written = lines.filter(([marker, value]) => value !== '' || marker === 'START' || marker === 'END');
+  const text = `${written.map(([marker, value]) => `[AOP:${marker}]${value.startsWith('\n') || value === '' ? value : ` ${value}`}`).join('\n')}\n`;
+  return { text, lost: losses(report, readBack(text)) };
+}
+
+function readBack(text: string): Report {
+  const reader = createBlockReader();
+  for (const [i, line] of text.split('\n').entries()) reader.line(line, i + 1, false);
+  const found = reader.end();
+  if (found === null) throw new Error('an aop1 block that was written must be readable');
+  return toReport(decodeAop1(found).value as Aop1Report);
+}
+
+/** A line that a reader of any dialect would take for the beginning of a message. */
+const OPENER = /^\s*(?:\*\*)?(?:\[AOP:|\[GRAPH_UPDATE\]|OUTPUT:|AOF\/1 |\{|#[A-Z]|```|~~~)/;
+
+function writeSummary(summary: string, most: number): string {
+  const clean = stripControls(summary).trim();
+  if (clean === '') return '(no summary)';
+  const quoted = clean.split('\n').map((line) => (OPENER.test(line) ? `- ${line.trimStart()}` : line));
+  const text = shorten(quoted.join('\n'), most);
+  return isTemplate('SUMMARY', text) ? shorten(`- ${text}`, most) : text;
+}
+
+const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();

@@ -1,0 +1,49 @@
+/** What may stand at the end of any command: `:brief :standard :detailed :limit=N`, and `:persistent` on STATE:save (§5, §6). */
+import { error, type Problem } from '../../core/problem.ts';
+import { quote } from '../text/quote.ts';
+import { isLimitWord, type Limit, MAX_LIMIT } from './command.ts';
+
+export interface Modifiers {
+  /** What is left of the line for the parameters. */
+  readonly segments: readonly string[];
+  readonly limit: Limit;
+  readonly persistent: boolean;
+  readonly problems: readonly Problem[];
+}
+
+const CUSTOM = 'limit=';
+
+export const isLimitModifier = (segment: string): boolean => isLimitWord(segment) || segment.startsWith(CUSTOM);
+
+/**
+ * Reads modifiers off the end, in any order, each kind at most once: what stands before them belongs to the parameters.
+ * It stops at `fewest`, since the only value left is never a modifier (DECISIONS §11): `#STATE:save:k:brief` saves the word.
+ */
+export function takeModifiers(segments: readonly string[], fewest: number, persistable: boolean): Modifiers {
+  let end = segments.length;
+  let limit: string | null = null;
+  let persistent = false;
+  while (end > fewest) {
+    const last = segments[end - 1] as string;
+    if (persistable && !persistent && last === 'persistent') persistent = true;
+    else if (limit === null && isLimitModifier(last)) limit = last;
+    else break;
+    end--;
+  }
+  return { segments: segments.slice(0, end), persistent, ...readLimit(limit) };
+}
+
+function readLimit(written: string | null): { limit: Limit; problems: readonly Problem[] } {
+  if (written === null || isLimitWord(written)) return { limit: written, problems: [] };
+  const digits = written.slice(CUSTOM.length);
+  const limit = /^\d+$/.test(digits) ? Number(digits) : 0;
+  if (limit === 0) {
+    return {
+      limit: null,
+      problems: [error('E002', '/limit', `expected limit=1 to limit=${MAX_LIMIT}, got ${quote(written)}`)],
+    };
+  }
+  if (limit <= MAX_LIMIT) return { limit, problems: [] };
+  const message = `max_limit_${MAX_LIMIT}: expected at most ${MAX_LIMIT} tokens, got ${quote(written)}`;
+  return { limit: Number.isSafeInteger(limit) ? limit : null, problems: [error('E004', '/limit', message)] };
+}

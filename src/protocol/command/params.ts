@@ -1,0 +1,95 @@
+/** From the pieces between the colons to the parameters of a form, and what is wrong with them. */
+import { error, type Problem } from '../../core/problem.ts';
+import type { CountTokens } from '../message.ts';
+import { quote } from '../text/quote.ts';
+import { type CommandForm, fewest, most, type Param, type ParamForm, VERSION_FORM } from './form.ts';
+import { exceedsTokens } from './tokens.ts';
+
+const DRIVE = /^[A-Za-z]$/;
+
+/**
+ * Gives the colons that separate nothing back to the parameter they belong to: a drive letter's (`C:/x.ctx`) to its path, those
+ * that are over to the parameter that absorbs them (`image:1.2:amd64`).
+ */
+export function fitParams(form: CommandForm, segments: readonly string[]): string[] {
+  const first = form.sub === null ? 0 : 1;
+  const params = [...segments];
+  form.params.forEach((param, i) => {
+    const letter = params[first + i];
+    const path = params[first + i + 1];
+    if (
+      param.form === 'path' &&
+      letter !== undefined &&
+      path !== undefined &&
+      DRIVE.test(letter) &&
+      /^[/\\]/.test(path)
+    )
+      params.splice(first + i, 2, `${letter}:${path}`);
+  });
+  const at = form.params.findIndex((param) => param.absorbs);
+  const over = params.length - most(form);
+  if (at < 0 || over <= 0) return params;
+  const from = first + at;
+  const to = from + over + 1;
+  // Not `splice` with a spread: a million pieces are more than a call takes.
+  return [...params.slice(0, from), params.slice(from, to).join(':'), ...params.slice(to)];
+}
+
+/** The number first: where it is wrong, nothing can be said of each one's form. */
+export function checkParams(
+  form: CommandForm,
+  params: readonly string[],
+  expected: string,
+  countTokens: CountTokens | undefined,
+): Problem[] {
+  const first = form.sub === null ? 0 : 1;
+  if (params.length < fewest(form) || params.length > most(form)) {
+    return [error('E002', '/params', `expected ${expected}, got ${amount(params.length - first)}`)];
+  }
+  const empty = params.indexOf('');
+  if (empty >= 0) {
+    return [error('E002', `/params/${empty}`, `expected ${expected}, got an empty parameter`)];
+  }
+  return form.params.flatMap((param, i) => {
+    const value = params[first + i];
+    return value === undefined ? [] : check(param, value, `/params/${first + i}`, countTokens);
+  });
+}
+
+const amount = (count: number): string =>
+  count === 0 ? 'no parameters' : count === 1 ? '1 parameter' : `${count} parameters`;
+
+function check(param: Param, value: string, path: string, countTokens: CountTokens | undefined): Problem[] {
+  const form = FORMS[param.form];
+  if (!form.accepts(value, param)) return [error('E002', path, `expected ${form.says(param)}, got ${quote(value)}`)];
+  if (param.maxTokens !== null && exceedsTokens(value, param.maxTokens, countTokens)) {
+    return [error('E004', path, `expected at most ${param.maxTokens} tokens, got more: ${quote(value)}`)];
+  }
+  return [];
+}
+
+interface FormRule {
+  readonly accepts: (value: string, param: Param) => boolean;
+  readonly says: (param: Param) => string;
+}
+
+const rule = (pattern: RegExp, says: string): FormRule => ({
+  accepts: (value) => pattern.test(value),
+  says: (param) => `${says} as ${param.name}`,
+});
+const ANY: FormRule = { accepts: () => true, says: (param) => param.name };
+
+// Nine digits are thirty years; more would not be a time-out and not be a number that timers take.
+const FORMS = {
+  text: ANY,
+  path: ANY,
+  word: {
+    accepts: (value, param) => param.words.includes(value),
+    says: (param) => `${param.words.join(', ')} as ${param.name}`,
+  },
+  key: rule(/^[A-Za-z0-9_]+$/, 'letters, digits and _'),
+  priority: { accepts: (value) => /^P[0-3]$/.test(value), says: () => 'a priority from P0 to P3' },
+  seconds: rule(/^\d{1,9}$/, 'whole seconds'),
+  lease: rule(/^0{0,8}[1-9]\d{0,8}$/, 'whole seconds, at least 1,'),
+  version: rule(VERSION_FORM, 'major.minor.patch'),
+} as const satisfies Record<ParamForm, FormRule>;

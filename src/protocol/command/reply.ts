@@ -1,0 +1,100 @@
+/** Answers as the document writes them, within their limits (§5): text, `•` lists, `→` flows and `#ERROR` lines. */
+import { ERRORS } from '../../core/errors.ts';
+import type { CountTokens } from '../message.ts';
+import { exceedsBytes, stripControls } from '../text/clean.ts';
+import { isLimitModifier } from './modifiers.ts';
+import { ERROR_TOKENS } from './table.ts';
+import { LONGEST_TOKEN } from './tokens.ts';
+
+export type SessionErrorCode = 'E001' | 'E002' | 'E003' | 'E004' | 'E005';
+
+const ELLIPSIS = '…';
+
+/** The text, or as many of its words as fit, ending in `…`. Empty where not even that fits. */
+export const fitText = (text: string, tokens: number, countTokens: CountTokens): string =>
+  exceedsBytes(text, Math.max(0, tokens)) ? shorten(text, tokens, countTokens) : text;
+
+/** `count` may count more than the text (a bullet before it). */
+function shorten(text: string, tokens: number, count: CountTokens): string {
+  const fits = (candidate: string): boolean => count(candidate) <= tokens;
+  if (text.length <= tokens * LONGEST_TOKEN && fits(text)) return text;
+  const cut = (length: number): string => text.slice(0, whole(text, length)).trimEnd() + ELLIPSIS;
+  if (tokens < 1 || !fits(ELLIPSIS)) return '';
+  // Doubling first: a tokenizer is never given much more than what fits. Then the largest that was seen to fit.
+  let good = 0;
+  let bad = Math.min(text.length, 4 * tokens);
+  while (bad < text.length && fits(cut(bad))) {
+    good = bad;
+    bad = Math.min(text.length, bad * 2);
+  }
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (fits(cut(middle))) good = middle;
+    else bad = middle;
+  }
+  const atWord = cut(wordEnd(text, good));
+  return atWord.length > ELLIPSIS.length && fits(atWord) ? atWord : cut(good);
+}
+
+/** Never between the two halves of a surrogate pair. */
+function whole(text: string, length: number): number {
+  const last = text.charCodeAt(length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
+}
+
+/** The end of the last word that is complete within so many characters. */
+function wordEnd(text: string, length: number): number {
+  if (/\s/.test(text.charAt(length))) return length;
+  let end = length;
+  while (end > 0 && !/\s/.test(text.charAt(end - 1))) end--;
+  return end;
+}
+
+export interface BulletOptions {
+  readonly maxItems: number;
+  /** Of an item's text; its bullet is not counted, as in the document's own lists. */
+  readonly tokensPerItem: number;
+  /** Of the whole list, bullets and all (`:limit=N`). */
+  readonly totalTokens?: number | null;
+  readonly countTokens: CountTokens;
+}
+
+/**
+ * One `• ` line an item. What does not fit is not dropped silently: the last line says `+3 more`, and it is one of the items the
+ * limit allows. Where only one item is allowed, that item is worth more than the hint.
+ */
+export function bullets(items: readonly string[], options: BulletOptions): string {
+  const { tokensPerItem, totalTokens = null, countTokens } = options;
+  let shown = items.length <= options.maxItems ? items.length : Math.max(1, options.maxItems - 1);
+  if (options.maxItems < 1 || items.length === 0) return '';
+  const fitted = items.slice(0, shown).map((item) => fitText(oneLine(item), tokensPerItem, countTokens));
+  const withHint = (count: number): string => {
+    const hint = count < items.length && options.maxItems > 1 ? [`+${items.length - count} more`] : [];
+    return [...fitted.slice(0, count), ...hint].map(bullet).join('\n');
+  };
+  if (totalTokens === null) return withHint(shown);
+  while (shown > 1 && countTokens(withHint(shown)) > totalTokens) shown--;
+  const text = withHint(shown);
+  if (countTokens(text) <= totalTokens) return text;
+  const only = shorten(fitted[0] ?? '', totalTokens, (candidate) => countTokens(bullet(candidate)));
+  return only === '' ? '' : bullet(only);
+}
+
+const bullet = (text: string): string => `• ${text}`;
+const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();
+
+/** `build → test → ship`. */
+export const flow = (steps: readonly string[]): string => steps.map(oneLine).join(' → ');
+
+/** `#ERROR:E004:max_limit_100`, one line that reads back as what it says. The limit binds the description, not the form around it. */
+export function errorReply(
+  code: SessionErrorCode,
+  description: string,
+  { tokens = ERROR_TOKENS, countTokens }: { readonly tokens?: number; readonly countTokens?: CountTokens } = {},
+): string {
+  const line = oneLine(description) || ERRORS[code].meaning;
+  const fitted = countTokens === undefined ? line : fitText(line, tokens, countTokens) || ELLIPSIS;
+  const last = fitted.lastIndexOf(':');
+  const readsAsModifier = last >= 0 && isLimitModifier(fitted.slice(last + 1));
+  return `#ERROR:${code}:${readsAsModifier ? `${fitted.slice(0, last)} ${fitted.slice(last + 1)}` : fitted}`;
+}

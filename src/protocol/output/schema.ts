@@ -1,0 +1,96 @@
+/** OUTPUT envelopes and GRAPH_UPDATE blocks: what is required and what form it has. Other fields are the document's to add, and kept. */
+import * as z from 'zod';
+
+const name = z.string().min(1);
+const confidence = z.number().min(0).max(1);
+
+export const OUTPUT_TYPES = [
+  'brief',
+  'specification',
+  'implementation',
+  'review',
+  'analysis',
+  'approval',
+  'uncertainty',
+] as const;
+const OutputType = z.enum(OUTPUT_TYPES);
+
+/** Letters, digits, `_`, `-` and `.`, but not a name that a file system reads as a folder. */
+export const NodeId = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/);
+const fields = z.array(name);
+
+export const Output = z.looseObject({
+  _meta: z.looseObject({
+    output_type: OutputType,
+    created_by: name,
+    domain: name.optional(),
+    timestamp: name.optional(),
+    confidence,
+  }),
+  _handoff: z.looseObject({
+    next_stage: name,
+    graph_node: NodeId,
+    required_fields: fields,
+    optional_fields: fields.optional(),
+    inline_data: z.unknown().optional(),
+    approval_required: z.boolean().optional(),
+    approval_question: z.string().optional(),
+    approval_status: z.enum(['approved', 'rejected', 'changes_requested']).optional(),
+    escalation_reason: z.string().optional(),
+    detail_nodes: z.record(z.string(), z.array(NodeId)).optional(),
+  }),
+});
+
+const Handoff = z.looseObject({
+  ready_for_next: z.boolean().optional(),
+  next_stage: name.optional(),
+  required_fields: fields.optional(),
+  optional_fields: fields.optional(),
+});
+
+const Lineage = z.looseObject({
+  created_from_node: NodeId.nullable().optional(),
+  created_from_nodes: z.array(NodeId).optional(),
+  consumed_by_nodes: z.array(NodeId).optional(),
+});
+
+const metadata = {
+  created_by: name,
+  confidence,
+  created_at: name.optional(),
+  domain: name.optional(),
+  output_type: OutputType.optional(),
+};
+
+const Data = z.record(z.string(), z.unknown());
+
+export const AddNode = z.looseObject({
+  type: z.literal('add_node'),
+  node_id: NodeId,
+  node_type: name,
+  metadata: z.looseObject(metadata),
+  data: Data,
+  handoff: Handoff.optional(),
+  lineage: Lineage.optional(),
+});
+
+/** Only what changes is given. */
+export const UpdateNode = z.looseObject({
+  type: z.literal('update_node'),
+  node_id: NodeId,
+  node_type: name.optional(),
+  metadata: z.looseObject(metadata).partial().optional(),
+  data: Data.optional(),
+  handoff: Handoff.optional(),
+  lineage: Lineage.optional(),
+});
+
+const edge = { source: NodeId, target: NodeId, relation: name.optional() };
+export const AddEdge = z.looseObject({ type: z.literal('add_edge'), ...edge });
+export const UpdateEdge = z.looseObject({ type: z.literal('update_edge'), ...edge });
+
+export const GraphUpdate = z.discriminatedUnion('type', [AddNode, UpdateNode, AddEdge, UpdateEdge]);
+
+export type Output = z.infer<typeof Output>;
+export type AddNode = z.infer<typeof AddNode>;
+export type GraphUpdate = z.infer<typeof GraphUpdate>;

@@ -1,0 +1,42 @@
+/** The text that an agent gets for a TASK: what to do, what it may touch, and how to report. */
+
+import { type TaskType, taskTypeOf } from './aop1/limits.ts';
+import { aop1Prompt } from './aop1/prompt.ts';
+import { policyOf } from './aop2/policy.ts';
+import { renderTask, toV1Prompt } from './aop2/prompt.ts';
+import type { TaskMessage } from './aop2/schema.ts';
+
+/** The type of a task, which decides how long its report may be and what goes into its details. */
+export const taskTypeOfTask = ({ task }: TaskMessage): TaskType =>
+  taskTypeOf(task.category, task.extensions?.['x_task_type']);
+
+export interface PromptOptions {
+  /** Where the agent writes its full results; null leaves that to the runtime. */
+  readonly detailsFile?: string | null;
+}
+
+export function agentPrompt(message: TaskMessage, { detailsFile = null }: PromptOptions = {}): string {
+  const report = aop1Prompt({ detailsFile, taskType: taskTypeOfTask(message) });
+  // An agent that does not speak 2.x gets the prompt that says what it leaves out.
+  const task = speaksV2(message) ? renderTask(message).text : toV1Prompt(message).text;
+  return `${task}\n\n${limits(message)}\n\n${report}\n`;
+}
+
+const speaksV2 = ({ target }: TaskMessage): boolean =>
+  target.capabilities?.aop_versions_supported?.some((version) => version.startsWith('2.')) ?? true;
+
+/** What holds for the run, as it will be enforced: after precedence, defaults and the stricter of two statements. */
+function limits(message: TaskMessage): string {
+  const { access, budget, delegationAllowed, timeoutSeconds } = policyOf(message);
+  const paths = (list: readonly string[]): string => (list.length === 0 ? 'nothing' : list.join(', '));
+  return [
+    'Limits:',
+    `- You may read: ${paths(access.readPaths)}`,
+    `- You may write: ${paths(access.writePaths)}`,
+    `- Network: ${access.network}`,
+    `- Time: ${timeoutSeconds} seconds`,
+    ...(budget.maxCostUsd === null ? [] : [`- Cost: at most ${budget.maxCostUsd} dollars`]),
+    ...(budget.maxTokens === null ? [] : [`- Tokens: at most ${budget.maxTokens}`]),
+    ...(delegationAllowed ? [] : ['- Do not hand this on to another agent.']),
+  ].join('\n');
+}

@@ -1,0 +1,164 @@
+/**
+ * Lines in, the pieces of text that are messages out. It knows where messages begin and end, not what they say: `detect.ts`
+ * hands each piece to its dialect.
+ *
+ * Held at any time: one open piece, bounded by the longest message; the last two aop1 blocks; and the unknown `#NAME` lines of
+ * a text that so far has nothing else.
+ */
+import { type Found as Aop1Found, createBlockReader } from '../aop1/blocks.ts';
+import { commandName, isKnownCommand } from '../command/decode.ts';
+import { stripAnsi } from '../text/clean.ts';
+import { createJsonPieces, type JsonOwner, ownerOfHead } from './json-pieces.ts';
+import type { LineSink } from './lines.ts';
+import { indentOf, type Opener, openerOf } from './openers.ts';
+import { openGraph, openOutput, type YamlBlock } from './yaml-blocks.ts';
+
+export type Piece = { readonly line: number } & (
+  | { readonly kind: 'json'; readonly owner: JsonOwner; readonly value: Record<string, unknown>; readonly text: string }
+  | { readonly kind: 'oversize'; readonly owner: JsonOwner }
+  | { readonly kind: 'broken-aof'; readonly text: string }
+  | { readonly kind: 'graph'; readonly text: string; readonly closed: boolean }
+  | { readonly kind: 'output'; readonly text: string }
+  | { readonly kind: 'command'; readonly text: string }
+  | { readonly kind: 'aop1'; readonly found: Aop1Found }
+);
+
+export interface Scanner extends LineSink {
+  /** Whether a line of a v1 prompt was seen. */
+  readonly sawV1: boolean;
+  /** Emits what only the whole text decides: the aop1 report, and unknown commands. */
+  end(): void;
+}
+
+/** Unknown commands that are held while the text has nothing else; a text with more of them is no session. */
+const MAX_UNKNOWN = 1000;
+
+export function createScanner(emit: (piece: Piece) => void): Scanner {
+  const aop1 = createBlockReader();
+  const json = createJsonPieces({
+    value: (owner, value, text, line) => found({ kind: 'json', line, owner, value, text }),
+    brokenAof: (text, line) => found({ kind: 'broken-aof', line, text }),
+    oversize: (owner, line) => found({ kind: 'oversize', line, owner }),
+    text: (line, number) => text(line, number),
+    again: (line, number) => begin(line, number),
+  });
+  const unknown: Piece[] = [];
+  let yaml: YamlBlock | null = null;
+  let fence: string | null = null;
+  let onlyCommands = true;
+  let sawV1 = false;
+  let isFirst = true;
+
+  const found = (piece: Piece): void => {
+    aop1.interrupt();
+    onlyCommands = false;
+    emit(piece);
+  };
+
+  /** A line that begins no message: it is prose, and part of a summary if one is open. */
+  const text = (line: string, number: number): void => {
+    if (line.trim() !== '') onlyCommands = false;
+    if (aop1.collecting) aop1.line(line, number, fence !== null);
+  };
+
+  const begin = (line: string, number: number): void => {
+    const opener = openerOf(line);
+    if (opener === null) text(line, number);
+    else begins[opener](line, number);
+    if (line.trim() !== '') isFirst = false;
+  };
+
+  const begins: Record<Opener, (line: string, number: number) => void> = {
+    marker(line, number) {
+      onlyCommands = false;
+      aop1.line(line, number, fence !== null);
+    },
+    graph(line, number) {
+      yaml = openGraph(line, number);
+    },
+    output(line, number) {
+      yaml = openOutput(line, number);
+    },
+    json(line, number) {
+      json.open(line, indentOf(line), number, false);
+    },
+    aof(line, number) {
+      const [before] = /^[ \t]*AOF\/1[ \t]*(?=\{)/.exec(line) ?? [];
+      if (before !== undefined) json.open(line, before.length, number, true);
+      // Prose may begin with the name; a text that begins with it is ours, whatever follows.
+      else if (isFirst) found({ kind: 'broken-aof', line: number, text: line.trim() });
+      else text(line, number);
+    },
+    command(line, number) {
+      const name = commandName(line);
+      if (name === null) return text(line, number);
+      const piece: Piece = { kind: 'command', line: number, text: line };
+      if (isKnownCommand(name)) emit(piece);
+      else if (unknown.length < MAX_UNKNOWN) unknown.push(piece);
+      // In a summary it is part of the summary as well.
+      if (aop1.collecting) aop1.line(line, number, fence !== null);
+    },
+    fence(line, number) {
+      const [, ticks = '', info = ''] = /(`{3,}|~{3,})([\s\S]*)$/.exec(line) ?? [];
+      if (fence === null) fence = ticks;
+      else if (ticks.startsWith(fence) && info.trim() === '') {
+        fence = null;
+        aop1.interrupt(true);
+      }
+      text(line, number);
+    },
+    v1(line, number) {
+      sawV1 = true;
+      text(line, number);
+    },
+  };
+
+  const closeYaml = (block: YamlBlock): void => {
+    yaml = null;
+    if (block.kind === 'graph') found({ kind: 'graph', line: block.line, text: block.text(), closed: block.complete });
+    else if (block.complete) found({ kind: 'output', line: block.line, text: block.text() });
+    // `OUTPUT:` and nothing under it is a heading.
+    else for (const [i, line] of block.text().split('\n').entries()) text(line, block.line + i);
+  };
+
+  /** The beginning of a line that is longer than any message: its rest was dropped. */
+  const cutLine = (line: string, number: number): void => {
+    const opener = openerOf(line);
+    const owner = opener === 'aof' ? 'aof' : opener === 'json' ? ownerOfHead(line.slice(0, 65_536)) : null;
+    if (owner !== null) found({ kind: 'oversize', line: number, owner });
+    else if (opener === 'json') text(line, number);
+    else begin(line, number);
+  };
+
+  return {
+    get wantsAll() {
+      return yaml !== null || json.isOpen || aop1.collecting;
+    },
+    get sawV1() {
+      return sawV1;
+    },
+    passed(blank) {
+      if (blank) return;
+      onlyCommands = false;
+      isFirst = false;
+    },
+    line(raw, number, cut) {
+      const line = stripAnsi(raw);
+      if (yaml !== null) {
+        const taken = yaml.take(line);
+        if (taken !== 'taken') closeYaml(yaml);
+        if (taken !== 'ended') return;
+      }
+      if (json.isOpen) json.take(line, number);
+      else if (cut) cutLine(line, number);
+      else begin(line, number);
+    },
+    end() {
+      if (yaml !== null) closeYaml(yaml);
+      json.end();
+      const report = aop1.end();
+      if (report !== null) emit({ kind: 'aop1', line: report.block.line, found: report });
+      if (onlyCommands) for (const piece of unknown) emit(piece);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** What the package promises about itself. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import * as program from '../../src/cli/program.ts';
+import { ERRORS } from '../../src/core/errors.ts';
+import { VERSION } from '../../src/core/version.ts';
+import { SUMMARY_CHARS } from '../../src/protocol/aop1/limits.ts';
+import { TARGETS } from '../../src/protocol/convert.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const manifest = JSON.parse(read('package.json')) as {
+  version: string;
+  bin: Record<string, string>;
+  exports: Record<string, { types: string; default: string } | string>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
+
+test('the version is the version', () => {
+  expect(VERSION).toBe(manifest.version);
+});
+
+test('every dependency is pinned exactly', () => {
+  const loose = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+    ([, v]) => !/^\d+\.\d+\.\d+$/.test(v),
+  );
+  expect(loose).toEqual([]);
+});
+
+test('every export and the bin are there after a build, with types', () => {
+  const promised = Object.values(manifest.exports).flatMap((entry) =>
+    typeof entry === 'string' ? [entry] : [entry.types, entry.default],
+  );
+  expect([...promised, manifest.bin['baton'] ?? ''].filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+test('a program can import what the package exports', () => {
+  const code = `import { detect } from 'baton-run'; import { aop1, jsonSchema } from 'baton-run/protocol'; import { ERRORS } from 'baton-run/core';
+    console.log(detect('#VERSION')[0].kind, typeof aop1.parseAOPOutput, typeof jsonSchema, typeof ERRORS);`;
+  const out = execFileSync(process.execPath, ['--input-type=module', '-e', code], { cwd: ROOT, encoding: 'utf8' });
+  expect(out.trim()).toBe('VERSION function function object');
+});
+
+test('docs/errors.md lists exactly the codes of the error table, with their meaning and exit code', () => {
+  const rows = [
+    ...read('docs/errors.md').matchAll(/^\| `(E[A-Z0-9_]+)` \| (.+?) \| (\d) \| (\d{3}) \| (yes|no) \|$/gm),
+  ];
+  const documented = Object.fromEntries(
+    rows.map(([, code, meaning, exit, http, retry]) => [
+      code,
+      { meaning, exit: Number(exit), http: Number(http), retryable: retry === 'yes' },
+    ]),
+  );
+  expect(documented).toEqual(ERRORS);
+});
+
+test('.ci/run calls the test command of the README', () => {
+  const command = /```sh\n(npm ci && npm test)\n```/.exec(read('README.md'))?.[1];
+  expect(command).toBeDefined();
+  expect(read('.ci/run')).toContain(command);
+});
+
+test('each dialect has a README that says what the dialect loses', () => {
+  for (const dialect of ['aop1', 'aop2', 'output', 'command', 'aof']) {
+    expect(read(`src/protocol/${dialect}/README.md`)).toMatch(/## What (?:this|the) dialect loses/i);
+  }
+});
+
+test('the choices that help shows are the choices there are', () => {
+  expect(program.TARGETS).toEqual([...TARGETS]);
+  expect(program.TASK_TYPES).toEqual(Object.keys(SUMMARY_CHARS));
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { type Aop1Report, parseAOPOutput, readMetrics } from '../../../src/protocol/aop1/decode.ts';
+import { example } from '../../helpers/documents.ts';
+import { codes, kinds, only } from '../../helpers/found.ts';
+
+const block = (parts: Record<string, string>): string =>
+  Object.entries({
+    START: ' 2026-03-01T09:00:00Z',
+    TASK: ' Count',
+    SUMMARY: '\n- 17 open',
+    DETAILS_FILE: ' out.json',
+    STATUS: ' success',
+    END: ' 2026-03-01T09:01:00Z',
+    ...parts,
+  })
+    .filter(([, value]) => value !== '')
+    .map(([marker, value]) => `[AOP:${marker}]${value}`)
+    .join('\n');
+
+const value = (text: string): Aop1Report => only(text).value as Aop1Report;
+
+describe('the examples of the document', () => {
+  test.each(['aop1-search.txt', 'aop1-analysis.txt', 'aop1-test.txt'])('%s is a report without a flaw', (name) => {
+    const found = only(example(name));
+    expect([found.dialect, found.kind, found.valid, found.problems]).toEqual(['aop1', 'report', true, []]);
+  });
+
+  test.each(['aop1-template.txt', 'aop1-prompt.txt', 'aop1-without.txt', 'aop1-details.jsonc'])(
+    '%s is none',
+    (name) => {
+      expect(only(example(name)).dialect).toBe('unstructured');
+    },
+  );
+});
+
+describe('which block counts', () => {
+  test('the last complete one', () => {
+    expect(value(`${block({})}\n${block({ SUMMARY: '\n- 18 open' })}`).summary).toBe('- 18 open');
+  });
+
+  test('a complete one before one that was cut off, with a warning', () => {
+    const found = only(`${block({})}\n\n[AOP:START] 2026-03-01T10:00:00Z\n[AOP:TASK] Close them`);
+    expect((found.value as Aop1Report).task).toBe('Count');
+    expect(codes(found)).toEqual(['warning E_CUT_OFF ']);
+  });
+
+  test('not a template that follows it, nor one before it', () => {
+    expect(value(`${example('aop1-prompt.txt')}\n${block({})}\n${example('aop1-template.txt')}`).task).toBe('Count');
+  });
+
+  test('a repeated marker begins a new block even without START or END', () => {
+    expect(value('[AOP:SUMMARY] one\n[AOP:STATUS] failure\n[AOP:SUMMARY] two\n[AOP:STATUS] success')).toMatchObject({
+      summary: 'two',
+      status: 'success',
+    });
+  });
+
+  test('a template value within a real block counts as missing', () => {
+    const found = only(block({ END: ' {timestamp}', STATUS: ' success|failure|partial' }));
+    expect(found.value).toMatchObject({ status: null, timestamps: { end: null } });
+    expect(codes(found)).toEqual(['error E_SCHEMA_VALIDATION /status', 'warning E_FIELD_MISSING /timestamps/end']);
+  });
+
+  test('a summary in braces that is JSON is a real value', () => {
+    expect(value(block({ SUMMARY: '\n{"files": 3}' })).summary).toBe('{"files": 3}');
+  });
+});
+
+describe('where a value ends', () => {
+  test('the summary at the next marker at a line start, and at no other', () => {
+    expect(value(block({ SUMMARY: '\n- see [AOP:STATUS] failure\n\n- two' })).summary).toBe(
+      '- see [AOP:STATUS] failure\n\n- two',
+    );
+  });
+
+  test('the summary at the end of the fence its block stands in', () => {
+    const text = 'Report:\n```\n[AOP:STATUS] success\n[AOP:SUMMARY]\n- done\n```\nBye.';
+    expect(value(text).summary).toBe('- done');
+  });
+
+  test('a fence within a summary is part of it', () => {
+    expect(value(block({ SUMMARY: '\n- do\n```sh\nnpm test\n```' })).summary).toBe('- do\n```sh\nnpm test\n```');
+  });
+
+  test('the summary before another message', () => {
+    const text = `[AOP:STATUS] success\n[AOP:SUMMARY]\n- done\n\n${example('output-bug-brief.yaml')}`;
+    expect(kinds(text)).toEqual(['aop1 report', 'output OUTPUT']);
+  });
+
+  test('an unknown marker ends the value before it and is kept, with a warning', () => {
+    const found = only(block({ SUMMARY: '\n- done\n[AOP:NOTES] hello' }));
+    expect(found.value).toMatchObject({ summary: '- done', unknown: { NOTES: 'hello' } });
+    expect(codes(found)).toEqual(['warning E_FIELD_UNKNOWN /unknown/NOTES']);
+  });
+
+  test('JSON that is nobody’s is part of the summary', () => {
+    expect(value(block({ SUMMARY: '\n{\n  "a": 1\n}\nthat was it' })).summary).toBe('{\n  "a": 1\n}\nthat was it');
+  });
+});
+
+describe('what a marker looks like', () => {
+  test('indented, in bold or in colour, but not behind other text', () => {
+    expect(value('  \x1b[1m**[AOP:SUMMARY]**\x1b[0m all well\n**[AOP:STATUS] success**')).toMatchObject({
+      summary: 'all well',
+      status: 'success',
+    });
+    expect(only('> [AOP:STATUS] success\n- [AOP:SUMMARY] x').dialect).toBe('unstructured');
+  });
+
+  test('a status may be decorated and explained', () => {
+    expect(value(block({ STATUS: ' **Partial** - two tests are red' })).status).toBe('partial');
+    expect(only(block({ STATUS: ' successful' })).valid).toBe(false);
+  });
+});
+
+describe('findings', () => {
+  test('SUMMARY and STATUS missing are errors', () => {
+    expect(codes(only(block({ SUMMARY: '' })))).toEqual(['error E_SCHEMA_VALIDATION /summary']);
+    expect(codes(only(block({ STATUS: '' })))).toEqual(['error E_SCHEMA_VALIDATION /status']);
+  });
+
+  test('START, TASK, DETAILS_FILE and END missing are warnings', () => {
+    expect(codes(only('[AOP:SUMMARY] x\n[AOP:STATUS] success'))).toEqual([
+      'warning E_FIELD_MISSING /timestamps/start',
+      'warning E_FIELD_MISSING /task',
+      'warning E_FIELD_MISSING /detailsFile',
+      'warning E_FIELD_MISSING /timestamps/end',
+    ]);
+  });
+
+  test('characters are counted as characters, not as UTF-16 units', () => {
+    expect(only(block({ SUMMARY: `\n${'🙂'.repeat(500)}` })).problems).toEqual([]);
+    expect(codes(only(block({ SUMMARY: `\n${'🙂'.repeat(501)}` })))).toEqual([
+      'warning E_PAYLOAD_SIZE_WARNING /summary',
+    ]);
+    expect(codes(only(block({ SUMMARY: `\n${'x'.repeat(601)}` })))).toEqual(['error E_SCHEMA_VALIDATION /summary']);
+  });
+
+  test.each([
+    ['a stack trace', 'It failed\n    at parse (src/a.ts:45:3)\n'],
+    ['a log', '2026-03-01 09:00:00 start\n2026-03-01 09:00:01 work\n2026-03-01 09:00:02 end'],
+    ['a code snippet', '```\na\nb\nc\nd\ne\nf\n```'],
+    ['the contents of a file', "import a from 'a';\nconst b = 1;\nlet c;\nfoo(b);\nbar(c);\nexport { b };"],
+  ])('%s in the summary', (what, summary) => {
+    const { problems } = only(block({ SUMMARY: `\n${summary}` }));
+    expect(problems.map((p) => p.code)).toEqual(['E_CHECKLIST']);
+    expect(problems[0]?.message).toContain(what);
+  });
+
+  test('five lines of code are no finding', () => {
+    expect(only(block({ SUMMARY: '\n```\na\nb\nc\nd\ne\n```' })).problems).toEqual([]);
+  });
+});
+
+test('metrics are split at commas before a key, so numbers, times and addresses survive', () => {
+  expect(
+    readMetrics('lines: 1,234, started: 12:30:00, at: 10:00, 12:30, url: http://x/?a,b, 95th_percentile: 3s'),
+  ).toEqual({
+    lines: '1,234',
+    started: '12:30:00',
+    at: '10:00, 12:30',
+    url: 'http://x/?a,b',
+    '95th_percentile': '3s',
+  });
+  expect(readMetrics('no pairs here')).toEqual({});
+  expect(Object.keys(readMetrics('__proto__: 1'))).toEqual(['__proto__']);
+});
+
+describe('parseAOPOutput', () => {
+  test('has the document’s shape for a text without a report', () => {
+    expect(parseAOPOutput('nothing')).toEqual({
+      task: null,
+      summary: null,
+      detailsFile: null,
+      metrics: {},
+      status: 'unknown',
+      timestamps: { start: null, end: null },
+    });
+  });
+
+  test('does not have its faults', () => {
+    const text =
+      '[AOP:STATUS] success\n[AOP:DETAILS_FILE] out/my file.json\n[AOP:METRICS] lines: 1,234\n[AOP:SUMMARY]\n- last';
+    expect(parseAOPOutput(text)).toMatchObject({
+      detailsFile: 'out/my file.json',
+      metrics: { lines: '1,234' },
+      summary: '- last',
+    });
+    expect(parseAOPOutput(block({ SUMMARY: `\n${'x'.repeat(700)}` })).summary).toHaveLength(600);
+  });
+});

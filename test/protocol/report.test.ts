@@ -1,0 +1,170 @@
+/** One meaning, every dialect: a Report is written in each of the four, read back, and what differs is what was listed as lost. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../src/core/report.ts';
+import * as aof from '../../src/protocol/aof/index.ts';
+import * as aop1 from '../../src/protocol/aop1/index.ts';
+import * as aop2 from '../../src/protocol/aop2/index.ts';
+import { convert, lastReport, type Target } from '../../src/protocol/convert.ts';
+import { detect, type Found } from '../../src/protocol/detect.ts';
+import * as output from '../../src/protocol/output/index.ts';
+import { anyReport } from '../helpers/arbitrary.ts';
+
+const NOW = '2026-03-01T09:05:00Z';
+const CONTEXT = { now: NOW, workspaceRoot: '/ws', sessionId: 'S-1', taskId: 'TASK-001' };
+
+type Dialect = 'aop1' | 'response' | 'aof' | 'output';
+
+const write: Record<Dialect, (report: Report) => { text: string; lost: readonly ReportField[] }> = {
+  aop1: (report) => aop1.fromReport(report),
+  response: (report) => {
+    const { response, lost } = aop2.fromReport(report);
+    return { text: JSON.stringify(response), lost };
+  },
+  aof: (report) => {
+    const { envelope, lost } = aof.fromReport(report, { now: NOW });
+    return { text: JSON.stringify(envelope), lost };
+  },
+  output: (report) => output.fromReport(report, NOW),
+};
+const DIALECTS = Object.keys(write) as Dialect[];
+
+/** A report that says everything there is to say. */
+const full: Report = {
+  outcome: 'done',
+  summary: '- Null check added\n- 1,204 tests pass',
+  task: 'Fix the login form',
+  sessionId: 'AOP-SESSION-2026-03-01-001',
+  taskId: 'TASK-2026-03-01-001',
+  agent: { name: 'emma', provider: 'CODEX', model: 'gpt-5.3-codex' },
+  startedAt: '2026-03-01T09:00:00Z',
+  completedAt: '2026-03-01T09:05:00Z',
+  detailsFile: 'outputs/summary.md',
+  handoffFile: 'outputs/handoff.md',
+  actions: ['Read src/login.py', 'Added a check'],
+  artifacts: [{ path: 'src/login.py', type: 'FILE', hash: 'sha256:ab', status: 'UPDATED', sizeBytes: 840 }],
+  checkpoints: [{ id: 'CP-1', status: 'PASS', notes: 'compiles' }],
+  tests: { total: 1204, passed: 1204, failed: 0 },
+  blockers: ['none of ours'],
+  notes: 'Please deploy.',
+  warnings: ['slow test'],
+  errors: ['one flake'],
+  metrics: { files: '1', duration: '00:05:00' },
+  cost: { usd: 0.18, tokensInput: 12500, tokensOutput: 3200 },
+  confidence: 0.95,
+  graphNode: 'report_login_20260301_090500',
+  nextStage: 'test-engineer',
+};
+
+/** What each README says that its dialect loses. */
+const LOST: Record<Dialect, ReportField[]> = {
+  aop1: [
+    'sessionId',
+    'taskId',
+    'agent',
+    'handoffFile',
+    'actions',
+    'artifacts',
+    'checkpoints',
+    'tests',
+    'blockers',
+    'notes',
+    'warnings',
+    'errors',
+    'cost',
+    'confidence',
+    'graphNode',
+    'nextStage',
+  ],
+  response: [],
+  aof: [
+    'task',
+    'sessionId',
+    'agent',
+    'startedAt',
+    'actions',
+    'artifacts',
+    'checkpoints',
+    'warnings',
+    'errors',
+    'metrics',
+    'cost',
+    'confidence',
+    'graphNode',
+    'nextStage',
+  ],
+  output: [],
+};
+
+describe.each(DIALECTS)('%s', (dialect) => {
+  const readBack = (text: string): Report => {
+    const report = lastReport(detect(text));
+    if (report === null) throw new Error(`no report in ${text}`);
+    return report;
+  };
+
+  test('loses of a full report what its README says, and nothing else', () => {
+    const { text, lost } = write[dialect](full);
+    expect(lost).toEqual(LOST[dialect]);
+    expect(losses(full, readBack(text))).toEqual(LOST[dialect]);
+  });
+
+  test('whatever a report holds, what is written is valid, and what is read back differs only in what was listed', () => {
+    fc.assert(
+      fc.property(anyReport, (report) => {
+        const { text, lost } = write[dialect](report);
+        expect(detect(text).filter((m) => !m.valid)).toEqual([]);
+        expect(losses(report, readBack(text)).filter((field) => !lost.includes(field))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** DECISIONS §1, "Four ways to say done": written as, read back as. */
+const TABLE: [Outcome, Record<Dialect, Outcome>][] = [
+  ['done', { aop1: 'done', response: 'done', aof: 'done', output: 'done' }],
+  ['partial', { aop1: 'partial', response: 'partial', aof: 'partial', output: 'partial' }],
+  ['needs_review', { aop1: 'partial', response: 'partial', aof: 'needs_review', output: 'needs_review' }],
+  ['blocked', { aop1: 'partial', response: 'failed', aof: 'blocked', output: 'blocked' }],
+  ['failed', { aop1: 'failed', response: 'failed', aof: 'blocked', output: 'partial' }],
+];
+
+describe.each(TABLE)('%s', (outcome, expected) => {
+  test.each(DIALECTS)('in %s', (dialect) => {
+    const { text, lost } = write[dialect](emptyReport(outcome, 'It is so.'));
+    expect(lastReport(detect(text))?.outcome).toBe(expected[dialect]);
+    expect(lost.includes('outcome')).toBe(expected[dialect] !== outcome);
+  });
+});
+
+test('every report converts to every dialect and, but for what is lost, back again', () => {
+  for (const from of DIALECTS) {
+    for (const to of DIALECTS) {
+      const converted = convert(detect(write[from](full).text), to as Target, CONTEXT);
+      if ('problem' in converted) throw new Error(converted.problem.message);
+      const text = typeof converted.output === 'string' ? converted.output : JSON.stringify(converted.output);
+      expect(lastReport(detect(text))?.summary).toBe(full.summary);
+      expect(detect(text).every((m: Found) => m.valid)).toBe(true);
+    }
+  }
+});
+
+test('an aop1 block is never longer than its type of task allows, and says that it was shortened', () => {
+  const summary = 'This is a sentence of some length. '.repeat(60).trim();
+  for (const [taskType, limit] of Object.entries(aop1.SUMMARY_CHARS)) {
+    const { text, lost } = aop1.fromReport(emptyReport('done', summary), taskType as aop1.TaskType);
+    const written = aop1.parseAOPOutput(text).summary ?? '';
+    expect(written.length).toBeLessThanOrEqual(limit);
+    expect(written).toMatch(/\.…$/);
+    expect(lost).toContain('summary');
+  }
+});
+
+test('a RESPONSE is never longer than the contract allows', () => {
+  const huge = { ...full, actions: Array.from({ length: 5000 }, () => 'x'.repeat(500)), summary: '🙂'.repeat(400_000) };
+  const { response, lost } = aop2.fromReport(huge);
+  const found = detect(JSON.stringify(response));
+  expect(found.map((m) => m.valid)).toEqual([true]);
+  expect(lost).toEqual(expect.arrayContaining(['actions', 'summary']));
+});
