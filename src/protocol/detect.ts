@@ -76,7 +76,7 @@ export function createDetector(options: DetectOptions = {}): Detector {
 export function detect(input: string | Uint8Array, options: DetectOptions = {}): Found[] {
   const text = typeof input === 'string' ? input : new TextDecoder('utf-8', { ignoreBOM: true }).decode(input);
   const whole = wholeJson(text);
-  if (whole !== null) return [{ ...decode(whole, options), line: 1 }];
+  if (whole !== null) return [{ ...decode(whole, options), line: whole.line }];
   const detector = createDetector(options);
   const found = [...detector.feed(text), ...detector.end()];
   return found.sort((a, b) => a.line - b.line);
@@ -94,7 +94,8 @@ function wholeJson(text: string): Piece | null {
     return null;
   }
   const owner = ownerOf(value);
-  return owner && { kind: 'json', line: 1, owner, value, text: received };
+  const line = text.slice(0, text.indexOf('{')).split(/\r\n|\r|\n/).length;
+  return owner && { kind: 'json', line, owner, value, text: received };
 }
 
 function decode(piece: Piece, options: DetectOptions): Message {

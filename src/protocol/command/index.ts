@@ -21,6 +21,7 @@ export {
 export { helpReply, type ProjectCommand } from './help.ts';
 export { type Budget, budgetFor, limitFor, type Situation, smartLimit } from './limits.ts';
 export { type BulletOptions, bullets, errorReply, fitText, flow, type SessionErrorCode } from './reply.ts';
+export { CommandValue } from './schema.ts';
 export {
   CHECKPOINT_TYPES,
   COMMANDS,

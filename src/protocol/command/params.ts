@@ -5,8 +5,6 @@ import { quote } from '../text/quote.ts';
 import { type CommandForm, fewest, most, type Param, type ParamForm, VERSION_FORM } from './form.ts';
 import { exceedsTokens } from './tokens.ts';
 
-const DRIVE = /^[A-Za-z]$/;
-
 /**
  * Gives the colons that separate nothing back to the parameter they belong to: a drive letter's (`C:/x.ctx`) to its path, those
  * that are over to the parameter that absorbs them (`image:1.2:amd64`).
@@ -15,16 +13,9 @@ export function fitParams(form: CommandForm, segments: readonly string[]): strin
   const first = form.sub === null ? 0 : 1;
   const params = [...segments];
   form.params.forEach((param, i) => {
-    const letter = params[first + i];
-    const path = params[first + i + 1];
-    if (
-      param.form === 'path' &&
-      letter !== undefined &&
-      path !== undefined &&
-      DRIVE.test(letter) &&
-      /^[/\\]/.test(path)
-    )
-      params.splice(first + i, 2, `${letter}:${path}`);
+    if (param.form === 'path' && startsWithDrive(params[first + i], params[first + i + 1])) {
+      params.splice(first + i, 2, `${params[first + i]}:${params[first + i + 1]}`);
+    }
   });
   const at = form.params.findIndex((param) => param.absorbs);
   const over = params.length - most(form);
@@ -34,6 +25,8 @@ export function fitParams(form: CommandForm, segments: readonly string[]): strin
   // Not `splice` with a spread: a million pieces are more than a call takes.
   return [...params.slice(0, from), params.slice(from, to).join(':'), ...params.slice(to)];
 }
+
+const startsWithDrive = (letter = '', path = ''): boolean => /^[A-Za-z]$/.test(letter) && /^[/\\]/.test(path);
 
 /** The number first: where it is wrong, nothing can be said of each one's form. */
 export function checkParams(

@@ -94,7 +94,7 @@ export function errorReply(
 ): string {
   const line = oneLine(description) || ERRORS[code].meaning;
   const fitted = countTokens === undefined ? line : fitText(line, tokens, countTokens) || ELLIPSIS;
-  const last = fitted.lastIndexOf(':');
-  const readsAsModifier = last >= 0 && isLimitModifier(fitted.slice(last + 1));
-  return `#ERROR:${code}:${readsAsModifier ? `${fitted.slice(0, last)} ${fitted.slice(last + 1)}` : fitted}`;
+  // Without its colons it is the only value, and that is never read as a modifier.
+  const endsInModifier = isLimitModifier(fitted.slice(fitted.lastIndexOf(':') + 1));
+  return `#ERROR:${code}:${endsInModifier ? oneLine(fitted.replaceAll(':', ' ')) : fitted}`;
 }

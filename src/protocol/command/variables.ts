@@ -44,7 +44,7 @@ export function substitute(
   const fill = (written: string, name: string, fallback: string | undefined): string => {
     const value = variables.get(name) ?? fallback;
     if (value !== undefined && !exceeds(value)) return value;
-    if (!problems.has(name)) problems.set(name, refusal(name, value !== undefined));
+    problems.set(name, refusal(name, value !== undefined));
     return written;
   };
   const parts: string[] = [];

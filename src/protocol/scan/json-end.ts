@@ -1,101 +1,130 @@
 /**
  * Finds where a JSON value ends, line by line, and notices at the first token that cannot be JSON that there is none. Failing
  * at once is what keeps the search linear: whoever looks on from there has not read anything twice.
+ *
+ * Much of what agents print is JSON of somebody else's, so this is one loop over character codes, longer than it would be
+ * otherwise. It does not look at how numbers and escapes are written: what is to be used is parsed after it was found.
  */
+
+/** The value goes on in the next line. */
+export const OPEN = -1;
+/** This is not JSON. */
+export const BROKEN = -2;
 
 /** Deeper than this is no message; the stack would be what an attacker fills. */
 const MAX_STACK = 100_000;
 
-export type JsonEnd =
-  /** The value goes on in the next line. */
-  | { readonly state: 'open' }
-  /** It is complete; `end` is the index behind it in this line. */
-  | { readonly state: 'complete'; readonly end: number }
-  /** This is not JSON. */
-  | { readonly state: 'broken' };
+const VALUE = 0;
+const VALUE_OR_END = 1;
+const KEY = 2;
+const KEY_OR_END = 3;
+const COLON = 4;
+const COMMA_OR_END = 5;
 
-const OPEN: JsonEnd = { state: 'open' };
-const BROKEN: JsonEnd = { state: 'broken' };
+const OBJECT = 0x7b; // {
+const ARRAY = 0x5b; // [
 
-type Expect = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end';
-
-const SCALAR = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-
-/** A scanner for one value that begins with `{` or `[`; give it the lines in turn. */
-export function createJsonEnd(): (line: string, from: number) => JsonEnd {
-  const stack: ('{' | '[')[] = [];
-  let expect: Expect = 'value';
-
-  const afterValue = (): boolean => {
-    expect = 'comma-or-end';
-    return stack.length === 0;
-  };
-
-  return (line, from) => {
-    let i = from;
-    while (i < line.length) {
-      const c = line[i];
-      switch (c) {
-        case ' ':
-        case '\t':
-        case '\r':
-          i++;
-          continue;
-        case '{':
-        case '[':
-          if ((expect !== 'value' && expect !== 'value-or-end') || stack.length >= MAX_STACK) return BROKEN;
-          stack.push(c);
-          expect = c === '{' ? 'key-or-end' : 'value-or-end';
-          i++;
-          continue;
-        case '}':
-        case ']': {
-          const empty = c === '}' ? 'key-or-end' : 'value-or-end';
-          const opened = stack.pop();
-          if ((expect !== 'comma-or-end' && expect !== empty) || opened !== (c === '}' ? '{' : '[')) return BROKEN;
-          i++;
-          if (afterValue()) return { state: 'complete', end: i };
-          continue;
-        }
-        case ',':
-          if (expect !== 'comma-or-end') return BROKEN;
-          expect = stack.at(-1) === '{' ? 'key' : 'value';
-          i++;
-          continue;
-        case ':':
-          if (expect !== 'colon') return BROKEN;
-          expect = 'value';
-          i++;
-          continue;
-        case '"': {
-          const end = stringEnd(line, i + 1);
-          if (end < 0) return BROKEN;
-          if (expect === 'key' || expect === 'key-or-end') expect = 'colon';
-          else if (expect === 'value' || expect === 'value-or-end') afterValue();
-          else return BROKEN;
-          i = end;
-          continue;
-        }
-        default:
-          SCALAR.lastIndex = i;
-          if ((expect !== 'value' && expect !== 'value-or-end') || stack.length === 0 || !SCALAR.test(line))
-            return BROKEN;
-          i = SCALAR.lastIndex;
-          afterValue();
-      }
-    }
-    return OPEN;
-  };
+export interface JsonScan {
+  /** The brackets that are open. */
+  readonly stack: number[];
+  expect: number;
 }
 
-/** The index behind the closing quote; -1 where the line ends first, since a JSON string holds no line end. */
+export const createJsonScan = (): JsonScan => ({ stack: [], expect: VALUE });
+
+/** Takes the next line of a value that begins with `{` or `[`. @returns the index behind the value's end, or OPEN, or BROKEN */
+export function scanJson(scan: JsonScan, line: string, from: number): number {
+  const { stack } = scan;
+  let expect = scan.expect;
+  for (let i = from; i < line.length; ) {
+    const c = line.charCodeAt(i);
+    if (c === 0x22) {
+      if (expect === KEY || expect === KEY_OR_END) expect = COLON;
+      else if (expect <= VALUE_OR_END) expect = COMMA_OR_END;
+      else return BROKEN;
+      i = stringEnd(line, i + 1);
+      if (i < 0) return BROKEN;
+    } else if (isSpace(c)) i++;
+    else if (c === 0x3a) {
+      if (expect !== COLON) return BROKEN;
+      expect = VALUE;
+      i++;
+    } else if (c === 0x2c) {
+      if (expect !== COMMA_OR_END) return BROKEN;
+      expect = stack[stack.length - 1] === OBJECT ? KEY : VALUE;
+      i++;
+    } else if (c === OBJECT || c === ARRAY) {
+      if (expect > VALUE_OR_END || stack.length >= MAX_STACK) return BROKEN;
+      stack.push(c);
+      expect = c === OBJECT ? KEY_OR_END : VALUE_OR_END;
+      i++;
+    } else if (c === 0x7d || c === 0x5d) {
+      const opening = c - 2; // a closing bracket is two behind its opening one
+      const isEmpty = expect === (opening === OBJECT ? KEY_OR_END : VALUE_OR_END);
+      if ((expect !== COMMA_OR_END && !isEmpty) || stack.pop() !== opening) return BROKEN;
+      expect = COMMA_OR_END;
+      i++;
+      if (stack.length === 0) return i;
+    } else {
+      const end = scalarEnd(line, i, c);
+      if (end === i || expect > VALUE_OR_END) return BROKEN;
+      expect = COMMA_OR_END;
+      i = end;
+    }
+  }
+  scan.expect = expect;
+  return OPEN;
+}
+
+/** The index behind a number, true, false or null; `i` itself where there is none. */
+function scalarEnd(line: string, i: number, c: number): number {
+  if (c === 0x74) return line.startsWith('true', i) ? i + 4 : i;
+  if (c === 0x66) return line.startsWith('false', i) ? i + 5 : i;
+  if (c === 0x6e) return line.startsWith('null', i) ? i + 4 : i;
+  if (c !== 0x2d && (c < 0x30 || c > 0x39)) return i;
+  let end = i + 1;
+  for (; end < line.length; end++) {
+    const d = line.charCodeAt(end);
+    const isOfNumber = (d >= 0x30 && d <= 0x39) || d === 0x2e || d === 0x2b || d === 0x2d || (d | 0x20) === 0x65;
+    if (!isOfNumber) break;
+  }
+  return end;
+}
+
+/** The index behind the closing quote; BROKEN where the line ends first, since a JSON string holds no line end. */
 function stringEnd(line: string, from: number): number {
   for (let i = from; ; ) {
     const quote = line.indexOf('"', i);
-    if (quote < 0) return -1;
+    if (quote < 0) return BROKEN;
     let escapes = 0;
     while (quote - 1 - escapes >= from && line.charCodeAt(quote - 1 - escapes) === 0x5c) escapes++;
     if (escapes % 2 === 0) return quote + 1;
     i = quote + 1;
   }
 }
+
+/**
+ * Whether the object that begins at `start` is closed by the last character before `end`, and has no key that would make it a
+ * message: a whole line of somebody else's JSON. It need not be valid; what is closed here does not go on in the next line.
+ */
+export function isForeignObject(text: string, start: number, end: number): boolean {
+  let last = end - 1;
+  while (isSpace(text.charCodeAt(last))) last--;
+  let depth = 0;
+  for (let i = start; i <= last; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 0x22) {
+      i++;
+      if (depth === 1 && (text.startsWith('protocol', i) || text.startsWith('aop_version', i))) return false;
+      for (; i <= last && text.charCodeAt(i) !== 0x22; i++) {
+        if (text.charCodeAt(i) !== 0x5c) continue;
+        i++;
+        if (text.charCodeAt(i) === 0x75) return false; // an escape may spell a key
+      }
+    } else if ((c | 0x20) === OBJECT) depth++;
+    else if ((c | 0x20) === 0x7d && --depth === 0) return i === last;
+  }
+  return false;
+}
+
+const isSpace = (c: number): boolean => c === 0x20 || c === 0x09 || c === 0x0d;

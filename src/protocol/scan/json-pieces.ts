@@ -3,7 +3,7 @@
  * looked into, so a message within other JSON is none.
  */
 import { isAop2 } from '../aop2/version.ts';
-import { createJsonEnd, type JsonEnd } from './json-end.ts';
+import { BROKEN, createJsonScan, type JsonScan, OPEN, scanJson } from './json-end.ts';
 import { MAX_LINE } from './lines.ts';
 
 export type JsonOwner = 'aof' | 'aop2';
@@ -33,7 +33,7 @@ interface Open {
   readonly line: number;
   readonly start: number;
   readonly prefixed: boolean;
-  readonly scan: (line: string, from: number) => JsonEnd;
+  readonly scan: JsonScan;
   lines: string[];
   chars: number;
   /** The beginning of a value that turned out too long to keep; null while it is kept. */
@@ -47,6 +47,9 @@ export function ownerOf(value: Record<string, unknown>): JsonOwner | null {
   if (value['protocol'] === 'aof') return 'aof';
   return isAop2(value) ? 'aop2' : null;
 }
+
+/** Whether parsing a text could make it ours; most JSON that agents print is not, and need not be parsed. A key may be escaped. */
+const mayBeOurs = (text: string): boolean => text.includes('aop_version') || text.includes('protocol') || text.includes('\\u');
 
 /** The same question for a text that is too long to parse: asked of its beginning. */
 export function ownerOfHead(head: string): JsonOwner | null {
@@ -67,8 +70,8 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
   };
 
   const take = (at: Open, line: string, number: number): void => {
-    const end = at.scan(line, at.lines.length === 0 && at.head === null ? at.start : 0);
-    if (end.state === 'broken') {
+    const end = scanJson(at.scan, line, number === at.line ? at.start : 0);
+    if (end === BROKEN) {
       const isFirst = number === at.line;
       giveUp(at);
       if (!isFirst) sink.again(line, number);
@@ -76,16 +79,16 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
       return;
     }
     keep(at, line);
-    if (end.state === 'open') return;
+    if (end === OPEN) return;
     open = null;
     if (at.head !== null) return tooLong(at);
     const all = at.lines.join('\n');
-    const received = all.slice(at.start, all.length - line.length + end.end);
-    const value = parseJson(received);
+    const received = all.slice(at.start, all.length - line.length + end);
+    const value = at.prefixed || mayBeOurs(received) ? parseJson(received) : null;
     if (value === undefined) return giveUp(at);
     if (!complete(value, received, at.line, at.prefixed))
       for (const [i, l] of at.lines.entries()) sink.text(l, at.line + i);
-    else afterValue(line.slice(end.end), number);
+    else afterValue(line.slice(end), number);
   };
 
   /** Values one after another on a line are messages one after another; words behind a value are words. */
@@ -129,14 +132,14 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
     open(line, start, number, prefixed) {
       const received = line.slice(start).trimEnd();
       // The common case, a value on one line, costs one native parse.
-      if (received.endsWith('}')) {
+      if (received.endsWith('}') && (prefixed || mayBeOurs(received))) {
         const value = parseJson(received);
         if (value !== undefined) {
           if (!complete(value, received, number, prefixed)) sink.text(line, number);
           return;
         }
       }
-      open = { line: number, start, prefixed, scan: createJsonEnd(), lines: [], chars: 0, head: null };
+      open = { line: number, start, prefixed, scan: createJsonScan(), lines: [], chars: 0, head: null };
       take(open, line, number);
     },
     take(line, number) {

@@ -8,8 +8,8 @@ export interface LineSink {
   /** Whether the sink wants every line as text; else only those that may begin something. */
   readonly wantsAll: boolean;
   line(line: string, number: number, cut: boolean): void;
-  /** A line that begins nothing and was not sent. */
-  passed(blank: boolean): void;
+  /** A line that is not blank, begins nothing and was not sent. */
+  passed(): void;
 }
 
 export interface LineCutter {
@@ -70,11 +70,15 @@ export function createLineCutter(sink: LineSink): LineCutter {
         start = newline + 1;
         newline = text.indexOf('\n', start);
       }
+      // What the sink wants can change only by what it was sent.
+      let all = sink.wantsAll;
       for (; newline >= 0; newline = text.indexOf('\n', start)) {
         number++;
-        const kind = sink.wantsAll ? MAYBE : glance(text, start, newline);
-        if (kind === MAYBE) send(text.slice(start, newline));
-        else sink.passed(kind === BLANK);
+        const kind = all ? MAYBE : glance(text, start, newline);
+        if (kind === MAYBE) {
+          send(text.slice(start, newline));
+          all = sink.wantsAll;
+        } else if (kind !== BLANK) sink.passed();
         start = newline + 1;
       }
       if (start < text.length) hold(text.slice(start));

@@ -1,10 +1,44 @@
 /** What a line may begin. Looking at its first characters is all that most lines of an agent's output ever cost. */
+import { isForeignObject } from './json-end.ts';
 
 export type Opener = 'marker' | 'graph' | 'output' | 'json' | 'aof' | 'command' | 'fence' | 'v1';
 
-const FIRST = new Uint8Array(128);
-for (const c of '[*{#`~\x1b') FIRST[c.charCodeAt(0)] = 1;
-for (const c of 'taoecrTAOECR') FIRST[c.charCodeAt(0)] = 2;
+/** What a first character may begin, and the pattern that decides. All else about a line is looked at only if its pattern fits. */
+const BEGINS: Readonly<Record<string, readonly (readonly [Opener, RegExp])[]>> = {
+  '[': [
+    ['marker', /^[ \t]*\[AOP:[A-Z]/],
+    ['graph', /^[ \t]*\[GRAPH_UPDATE\](?:\*\*)?\s*$/],
+    ['json', /^[ \t]*\[\s*(?:$|[[{"\]tfn0-9-])/],
+  ],
+  '*': [
+    ['marker', /^[ \t]*\*\*\[AOP:[A-Z]/],
+    ['graph', /^[ \t]*\*\*\[GRAPH_UPDATE\](?:\*\*)?\s*$/],
+  ],
+  '{': [['json', /^[ \t]*\{/]],
+  '#': [['command', /^#[A-Z]/]],
+  '`': [['fence', /^[ \t]*`{3,}/]],
+  '~': [['fence', /^[ \t]*~{3,}/]],
+  O: [['output', /^[ \t]*OUTPUT:[ \t]*(?:#[\s\S]*|\{[\s\S]*)?$/]],
+  A: [['aof', /^[ \t]*AOF\/1(?:[ \t]|$)/]],
+};
+const V1 = /^(?:task|objective|agent|executor|context|requirements):/i;
+
+/** What the line, free of terminal escapes, begins. */
+export function openerOf(line: string): Opener | null {
+  const found = BEGINS[line[indentOf(line)] ?? '']?.find(([, pattern]) => pattern.test(line));
+  return found ? found[0] : V1.test(line) ? 'v1' : null;
+}
+
+const NEVER = 0;
+const ALWAYS = 1;
+const BRACKET = 2;
+const WORD = 3;
+const BRACE = 4;
+const FIRST = new Uint8Array(128).fill(NEVER);
+for (const c of '*#`~\x1b') FIRST[c.charCodeAt(0)] = ALWAYS;
+for (const c of 'taoecrTAOECR') FIRST[c.charCodeAt(0)] = WORD;
+FIRST[0x5b] = BRACKET;
+FIRST[0x7b] = BRACE;
 
 /** A line of white space alone. */
 export const BLANK = 0;
@@ -22,43 +56,42 @@ export function glance(text: string, start: number, end: number): typeof BLANK |
     if (c !== 0x20 && c !== 0x09 && c !== 0x0d) break;
   }
   if (i >= end) return BLANK;
-  if (c >= 128 || FIRST[c] === 0) return PLAIN;
-  if (FIRST[c] === 1) return MAYBE;
-  return wordAt(text, i, c) ? MAYBE : PLAIN;
+  const first = c < 128 ? FIRST[c] : NEVER;
+  if (first === NEVER) return PLAIN;
+  if (first === BRACKET) return bracketAt(text, i + 1) ? MAYBE : PLAIN;
+  if (first === BRACE) return isForeignObject(text, i, end) ? PLAIN : MAYBE;
+  if (first === WORD) return wordAt(text, i, c) ? MAYBE : PLAIN;
+  return MAYBE;
+}
+
+/** Whether `[` may begin a marker, a block or JSON: `[INFO]` and `[link](…)` do not. */
+function bracketAt(text: string, i: number): boolean {
+  const c = text.charCodeAt(i);
+  if (c === 0x41) return text.charCodeAt(i + 1) === 0x4f; // AOP
+  if (c === 0x47) return text.charCodeAt(i + 1) === 0x52; // GRAPH_UPDATE
+  const isUpper = c >= 0x42 && c <= 0x5a;
+  const isLower = c >= 0x61 && c <= 0x7a && c !== 0x74 && c !== 0x66 && c !== 0x6e; // not true, false, null
+  return !isUpper && !isLower;
 }
 
 /** Whether `OUTPUT:`, `AOF/1` or the length of a v1 label and its colon stand here. */
 function wordAt(text: string, i: number, c: number): boolean {
-  const colon = (length: number): boolean => text.charCodeAt(i + length) === 0x3a;
   switch (c | 0x20) {
     case 0x74: // task
-      return colon(4);
+      return text.charCodeAt(i + 4) === COLON;
     case 0x61: // agent, AOF/1
-      return colon(5) || text.startsWith('AOF/1', i);
+      return text.charCodeAt(i + 5) === COLON || text.startsWith('AOF/1', i);
     case 0x6f: // objective, OUTPUT:
-      return colon(9) || colon(6);
+      return text.charCodeAt(i + 9) === COLON || text.charCodeAt(i + 6) === COLON;
     case 0x65: // executor
-      return colon(8);
+      return text.charCodeAt(i + 8) === COLON;
     case 0x63: // context
-      return colon(7);
+      return text.charCodeAt(i + 7) === COLON;
     default: // requirements
-      return colon(12);
+      return text.charCodeAt(i + 12) === COLON;
   }
 }
-
-const OPENERS: readonly (readonly [Opener, RegExp])[] = [
-  ['marker', /^[ \t]*(?:\*\*)?\[AOP:[A-Z]/],
-  ['graph', /^[ \t]*(?:\*\*)?\[GRAPH_UPDATE\](?:\*\*)?\s*$/],
-  ['output', /^[ \t]*OUTPUT:[ \t]*(?:#[\s\S]*|\{[\s\S]*)?$/],
-  ['json', /^[ \t]*[{[]/],
-  ['aof', /^[ \t]*AOF\/1(?:[ \t]|$)/],
-  ['command', /^#[A-Z]/],
-  ['fence', /^[ \t]*(?:`{3,}|~{3,})/],
-  ['v1', /^(?:task|objective|agent|executor|context|requirements):/i],
-];
-
-/** What the line, free of terminal escapes, begins. */
-export const openerOf = (line: string): Opener | null => OPENERS.find(([, pattern]) => pattern.test(line))?.[0] ?? null;
+const COLON = 0x3a;
 
 export function indentOf(line: string): number {
   let i = 0;

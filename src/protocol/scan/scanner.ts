@@ -57,7 +57,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
 
   /** A line that begins no message: it is prose, and part of a summary if one is open. */
   const text = (line: string, number: number): void => {
-    if (line.trim() !== '') onlyCommands = false;
+    if (onlyCommands && line.trim() !== '') onlyCommands = false;
     if (aop1.collecting) aop1.line(line, number, fence !== null);
   };
 
@@ -65,7 +65,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     const opener = openerOf(line);
     if (opener === null) text(line, number);
     else begins[opener](line, number);
-    if (line.trim() !== '') isFirst = false;
+    if (isFirst && line.trim() !== '') isFirst = false;
   };
 
   const begins: Record<Opener, (line: string, number: number) => void> = {
@@ -137,8 +137,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     get sawV1() {
       return sawV1;
     },
-    passed(blank) {
-      if (blank) return;
+    passed() {
       onlyCommands = false;
       isFirst = false;
     },

@@ -74,10 +74,11 @@ function createHeld(indent: number): { push(line: string): void; text(): string 
   let chars = 0;
   return {
     push(line) {
-      // One line beyond the bound is kept, so that the decoder sees that there was more.
-      if (chars > MAX_YAML_CHARS) return;
-      chars += line.length + 1;
-      lines.push(indentOf(line) >= indent ? line.slice(indent) : line.trimStart());
+      // A little beyond the bound is kept, so that the decoder sees that there was more.
+      if (chars > MAX_YAML_CHARS + 1) return;
+      const kept = indentOf(line) >= indent ? line.slice(indent) : line.trimStart();
+      chars += kept.length + 1;
+      lines.push(kept);
     },
     text: () => lines.join('\n'),
   };

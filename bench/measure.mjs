@@ -1,0 +1,28 @@
+// Ratios to a floor measured in the same run, interleaved, since a shared machine is noisy.
+
+const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
+
+/** Times each function in turn, round after round. @returns the median of each, in milliseconds */
+export function interleave(functions, { rounds = 15, warmup = 2 } = {}) {
+  const times = functions.map(() => []);
+  for (let round = -warmup; round < rounds; round++) {
+    for (const [i, run] of functions.entries()) {
+      const start = performance.now();
+      run();
+      if (round >= 0) times[i].push(performance.now() - start);
+    }
+  }
+  return times.map(median);
+}
+
+const results = [];
+
+/** @param goal what the ratio must be: `{ most }` or `{ least }` */
+export function report(name, ratio, goal, detail) {
+  const met = goal === null ? null : 'most' in goal ? ratio <= goal.most : ratio >= goal.least;
+  const wanted = goal === null ? '' : 'most' in goal ? `at most ${goal.most}×` : `at least ${goal.least}×`;
+  results.push(met);
+  console.log(`${met === null ? '  ' : met ? 'ok' : 'NO'}  ${name.padEnd(52)} ${ratio.toFixed(2).padStart(6)}×  ${wanted.padEnd(14)} ${detail}`);
+}
+
+export const missed = () => results.filter((met) => met === false).length;

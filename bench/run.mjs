@@ -1,0 +1,10 @@
+// npm run bench: what Baton costs, as ratios to a floor measured in the same run. Exits 1 when a goal is missed.
+import { coldStart } from './cold-start.mjs';
+import { decode, growth } from './decode.mjs';
+import { missed } from './measure.mjs';
+import { stream } from './stream.mjs';
+
+const only = process.argv[2];
+const parts = { 'cold-start': coldStart, decode, growth, stream };
+for (const [name, run] of Object.entries(parts)) if (only === undefined || only === name) run();
+process.exitCode = missed() > 0 ? 1 : 0;
