@@ -5,10 +5,12 @@ import { interleave, report } from './measure.mjs';
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 const fixture = (name) => fileURLToPath(new URL(`../test/fixtures/documents/${name}`, import.meta.url));
-const node = (...args) => () => {
-  const { status, stderr } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
-};
+const node =
+  (...args) =>
+  () => {
+    const { status, stderr } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
+  };
 
 export function coldStart() {
   const cases = [

@@ -16,7 +16,11 @@ export function decode() {
 }
 
 export function growth() {
-  const units = { 'lines of prose': 'A line of prose, as agents print it.\n', 'open braces': '{\n', 'JSON lines': `${JSON.stringify(JSON.parse(task))}\n` };
+  const units = {
+    'lines of prose': 'A line of prose, as agents print it.\n',
+    'open braces': '{\n',
+    'JSON lines': `${JSON.stringify(JSON.parse(task))}\n`,
+  };
   for (const [name, unit] of Object.entries(units)) {
     const text = (bytes) => unit.repeat(bytes / unit.length);
     const [small, large] = [text(500_000), text(4_000_000)];

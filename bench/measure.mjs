@@ -22,7 +22,9 @@ export function report(name, ratio, goal, detail) {
   const met = goal === null ? null : 'most' in goal ? ratio <= goal.most : ratio >= goal.least;
   const wanted = goal === null ? '' : 'most' in goal ? `at most ${goal.most}×` : `at least ${goal.least}×`;
   results.push(met);
-  console.log(`${met === null ? '  ' : met ? 'ok' : 'NO'}  ${name.padEnd(52)} ${ratio.toFixed(2).padStart(6)}×  ${wanted.padEnd(14)} ${detail}`);
+  console.log(
+    `${met === null ? '  ' : met ? 'ok' : 'NO'}  ${name.padEnd(52)} ${ratio.toFixed(2).padStart(6)}×  ${wanted.padEnd(14)} ${detail}`,
+  );
 }
 
 export const missed = () => results.filter((met) => met === false).length;

@@ -46,7 +46,11 @@ async function child(kind, megabytes) {
     const { createDetector } = await import('baton-run/protocol');
     const detector = createDetector();
     feed = (bytes) => detector.feed(bytes);
-    end = () => detector.end().map((m) => m.kind).join();
+    end = () =>
+      detector
+        .end()
+        .map((m) => m.kind)
+        .join();
   }
   for (let i = 0; i < 50; i++) feed(data);
   const before = process.memoryUsage.rss();
@@ -60,7 +64,11 @@ async function child(kind, megabytes) {
 
 export function stream(megabytes = 1024, rounds = 3) {
   const run = (kind) => {
-    const { stdout, stderr, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), kind, String(megabytes)], { encoding: 'utf8' });
+    const { stdout, stderr, status } = spawnSync(
+      process.execPath,
+      [fileURLToPath(import.meta.url), kind, String(megabytes)],
+      { encoding: 'utf8' },
+    );
     if (status !== 0) throw new Error(stderr);
     return JSON.parse(stdout);
   };
@@ -69,7 +77,12 @@ export function stream(megabytes = 1024, rounds = 3) {
   const best = (kind) => all[kind].toSorted((a, b) => a.ms - b.ms)[rounds >> 1];
   const [floor, ours] = [best('split'), best('detect')];
   if (ours.found !== 'report') throw new Error(`the report was not found: ${ours.found}`);
-  report(`speed of reading ${megabytes} MB / splitting into lines`, floor.ms / ours.ms, { least: 0.5 }, `${(ours.ms / 1000).toFixed(1)} s / ${(floor.ms / 1000).toFixed(1)} s`);
+  report(
+    `speed of reading ${megabytes} MB / splitting into lines`,
+    floor.ms / ours.ms,
+    { least: 0.5 },
+    `${(ours.ms / 1000).toFixed(1)} s / ${(floor.ms / 1000).toFixed(1)} s`,
+  );
   const peak = Math.max(...all.detect.map((r) => r.peakMB));
   report('memory it grows by / 64 MB', peak / 64, { most: 1 }, `${peak.toFixed(0)} MB at the most`);
 }

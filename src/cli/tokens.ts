@@ -2,10 +2,14 @@
 import { createRequire } from 'node:module';
 import type { CountTokens } from '../protocol/message.ts';
 
-let count: CountTokens | null = null;
+type Tokenizer = { countTokens(text: string, options: { disallowedSpecial: Set<string> }): number };
+
+let tokenizer: Tokenizer | null = null;
+
+/** The names of special tokens are text like any other here; without saying so, the tokenizer throws on them. */
+const ALL_IS_TEXT = { disallowedSpecial: new Set<string>() };
 
 export const countTokens: CountTokens = (text) => {
-  count ??= (createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as { countTokens: CountTokens })
-    .countTokens;
-  return count(text);
+  tokenizer ??= createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as Tokenizer;
+  return tokenizer.countTokens(text, ALL_IS_TEXT);
 };

@@ -2,7 +2,7 @@
 import * as aof from './aof/index.ts';
 import * as aop1 from './aop1/index.ts';
 import * as aop2 from './aop2/index.ts';
-import * as command from './command/decode.ts';
+import * as command from './command/index.ts';
 import * as output from './output/index.ts';
 
 export {

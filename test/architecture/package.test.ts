@@ -46,7 +46,7 @@ test('a program can import what the package exports', () => {
 
 test('docs/errors.md lists exactly the codes of the error table, with their meaning and exit code', () => {
   const rows = [
-    ...read('docs/errors.md').matchAll(/^\| `(E[A-Z0-9_]+)` \| (.+?) \| (\d) \| (\d{3}) \| (yes|no) \|$/gm),
+    ...read('docs/errors.md').matchAll(/^\| `(E[A-Z0-9_]+)` +\| (.+?) +\| (\d) +\| (\d{3}) +\| (yes|no) +\|$/gm),
   ];
   const documented = Object.fromEntries(
     rows.map(([, code, meaning, exit, http, retry]) => [

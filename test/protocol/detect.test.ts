@@ -6,12 +6,24 @@ import { codes, kinds, only } from '../helpers/found.ts';
 
 const TASK = JSON.stringify(exampleJson('aop2-task-minimal.json'));
 const PRETTY = example('aop2-task-minimal.json');
-const AOF = JSON.stringify({ protocol: 'aof', version: 1, type: 'status.update', taskId: 'TASK-2026-02-09-057', fromAgent: 'a', sentAt: '2026-02-09T21:00:00Z', payload: { progress: 'half' } });
+const AOF = JSON.stringify({
+  protocol: 'aof',
+  version: 1,
+  type: 'status.update',
+  taskId: 'TASK-2026-02-09-057',
+  fromAgent: 'a',
+  sentAt: '2026-02-09T21:00:00Z',
+  payload: { progress: 'half' },
+});
 const REPORT = '[AOP:SUMMARY] done\n[AOP:STATUS] success';
 
 describe('JSON', () => {
   test('is found at a line start, on one line or many, in fences and between prose', () => {
-    expect(kinds(`Here:\n${TASK}\nand\n\n  ${PRETTY}\n\`\`\`json\n${AOF}\n\`\`\``)).toEqual(['aop2 TASK', 'aop2 TASK', 'aof status.update']);
+    expect(kinds(`Here:\n${TASK}\nand\n\n  ${PRETTY}\n\`\`\`json\n${AOF}\n\`\`\``)).toEqual([
+      'aop2 TASK',
+      'aop2 TASK',
+      'aof status.update',
+    ]);
   });
 
   test('is not found within a sentence, within other JSON or in an array', () => {
@@ -60,7 +72,11 @@ describe('AOF/1', () => {
   });
 
   test('a broken one does not take what follows with it', () => {
-    expect(kinds(`AOF/1 {"protocol": "aof",\n${REPORT}\nAOF/1 ${AOF}`)).toEqual(['aof null', 'aop1 report', 'aof status.update']);
+    expect(kinds(`AOF/1 {"protocol": "aof",\n${REPORT}\nAOF/1 ${AOF}`)).toEqual([
+      'aof null',
+      'aop1 report',
+      'aof status.update',
+    ]);
   });
 });
 
@@ -71,12 +87,17 @@ describe('OUTPUT', () => {
   });
 
   test('may be indented, have comments at the margin, and blank lines', () => {
-    const text = '  OUTPUT:\n    _meta:\n\n# a comment\n      output_type: brief\n      created_by: b\n      confidence: 1\n    _handoff: {next_stage: user, graph_node: n, required_fields: []}\n  after';
+    const text =
+      '  OUTPUT:\n    _meta:\n\n# a comment\n      output_type: brief\n      created_by: b\n      confidence: 1\n    _handoff: {next_stage: user, graph_node: n, required_fields: []}\n  after';
     expect(only(text)).toMatchObject({ kind: 'OUTPUT', valid: true });
   });
 
   test('in flow style', () => {
-    expect(only('OUTPUT: {_meta: {output_type: brief, created_by: b, confidence: 1}, _handoff: {next_stage: user, graph_node: n, required_fields: []}}').valid).toBe(true);
+    expect(
+      only(
+        'OUTPUT: {_meta: {output_type: brief, created_by: b, confidence: 1}, _handoff: {next_stage: user, graph_node: n, required_fields: []}}',
+      ).valid,
+    ).toBe(true);
   });
 
   test('ends before a command', () => {
@@ -87,13 +108,20 @@ describe('OUTPUT', () => {
 describe('GRAPH_UPDATE', () => {
   test('that was never closed does not take what follows with it', () => {
     const open = example('output-bug-node.yaml').replace('[/GRAPH_UPDATE]', '');
-    expect(kinds(`${open}${example('output-bug-brief.yaml')}\n${REPORT}`)).toEqual(['output GRAPH_UPDATE', 'output OUTPUT', 'aop1 report']);
+    expect(kinds(`${open}${example('output-bug-brief.yaml')}\n${REPORT}`)).toEqual([
+      'output GRAPH_UPDATE',
+      'output OUTPUT',
+      'aop1 report',
+    ]);
     expect(kinds(`\`\`\`\n${open}\`\`\`\n#STATE:list`)).toEqual(['output GRAPH_UPDATE', 'command STATE']);
   });
 
   test('keeps as data what is indented, a closing marker too', () => {
-    const node = '[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata:\n  sample: |\n    [GRAPH_UPDATE]\n    [/GRAPH_UPDATE]\n    {"protocol":"aof"}\n[/GRAPH_UPDATE]';
-    expect(only(node).value).toMatchObject({ data: { sample: '[GRAPH_UPDATE]\n[/GRAPH_UPDATE]\n{"protocol":"aof"}\n' } });
+    const node =
+      '[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata:\n  sample: |\n    [GRAPH_UPDATE]\n    [/GRAPH_UPDATE]\n    {"protocol":"aof"}\n[/GRAPH_UPDATE]';
+    expect(only(node).value).toMatchObject({
+      data: { sample: '[GRAPH_UPDATE]\n[/GRAPH_UPDATE]\n{"protocol":"aof"}\n' },
+    });
   });
 
   test('a mention of it is not one', () => {
@@ -127,11 +155,20 @@ describe('commands', () => {
 
 test('messages come in the order of the text, each with its line', () => {
   const text = `${REPORT}\n\n#STATE:list\n${AOF}\n\n${PRETTY}`;
-  expect(detect(text).map((m) => [m.line, m.dialect])).toEqual([[1, 'aop1'], [4, 'command'], [5, 'aof'], [7, 'aop2']]);
+  expect(detect(text).map((m) => [m.line, m.dialect])).toEqual([
+    [1, 'aop1'],
+    [4, 'command'],
+    [5, 'aof'],
+    [7, 'aop2'],
+  ]);
 });
 
 test('bytes that are not UTF-8 are replaced, and the message says so', () => {
-  const bytes = Buffer.concat([Buffer.from('[AOP:SUMMARY] caf'), Buffer.from([0xe9]), Buffer.from('\n[AOP:STATUS] success\n')]);
+  const bytes = Buffer.concat([
+    Buffer.from('[AOP:SUMMARY] caf'),
+    Buffer.from([0xe9]),
+    Buffer.from('\n[AOP:STATUS] success\n'),
+  ]);
   const [found] = detect(bytes);
   expect(found).toMatchObject({ valid: true, value: { summary: 'caf\ufffd' } });
   expect(found?.problems.map((p) => p.code)).toContain('E_INVALID_UTF8');
@@ -155,9 +192,16 @@ describe('in pieces', () => {
     }
   });
 
-  test.each([['LF', '\n'], ['CRLF', '\r\n'], ['CR', '\r']])('with %s, a byte order mark and no last line end', (_, end) => {
+  test.each([
+    ['LF', '\n'],
+    ['CRLF', '\r\n'],
+    ['CR', '\r'],
+  ])('with %s, a byte order mark and no last line end', (_, end) => {
     const lines = `\ufeff${REPORT}\n${PRETTY.trim()}`.replaceAll('\n', end);
-    expect(detect(lines).map((m) => [m.kind, m.valid])).toEqual([['report', true], ['TASK', true]]);
+    expect(detect(lines).map((m) => [m.kind, m.valid])).toEqual([
+      ['report', true],
+      ['TASK', true],
+    ]);
   });
 
   test('a message is given as soon as it is complete', () => {
@@ -170,7 +214,10 @@ describe('in pieces', () => {
 
 describe('a v1 prompt', () => {
   test('is kept whole', () => {
-    expect(only('# Login\nobjective: it works\nmore').value).toMatchObject({ objective: 'it works\nmore', text: '# Login\nobjective: it works\nmore' });
+    expect(only('# Login\nobjective: it works\nmore').value).toMatchObject({
+      objective: 'it works\nmore',
+      text: '# Login\nobjective: it works\nmore',
+    });
   });
 
   test('counts only where no other message is', () => {

@@ -6,8 +6,49 @@ import { createDetector, detect } from '../../src/protocol/detect.ts';
 import { anyText } from '../helpers/arbitrary.ts';
 import { codes, only } from '../helpers/found.ts';
 
-const FRAGMENTS = ['[AOP:START]', '[AOP:SUMMARY]', '[AOP:STATUS] success', '[AOP:', '[GRAPH_UPDATE]', '[/GRAPH_UPDATE]', 'OUTPUT:', '  _meta: {', '#STATE:save:k:', '#X', '{"aop_version":"2.0.2-C",', '"message_type":"TASK"', '}', '{', '[', ']', 'AOF/1 {', '{"protocol":"aof"}', '```', '~~~~', 'task: x', '"', '\\', '\x1b[', '\x1b]', '\0', '&a', '*a', '- ', ': ', '? ', '|', '>', '\ufeff', '\ud800', '\u2028', '   ', '\t'];
-const hostile = fc.array(fc.oneof(fc.constantFrom(...FRAGMENTS), anyText, fc.constantFrom('\n', '\r\n', '\r', ' ')), { maxLength: 60 }).map((parts) => parts.join(''));
+const FRAGMENTS = [
+  '[AOP:START]',
+  '[AOP:SUMMARY]',
+  '[AOP:STATUS] success',
+  '[AOP:',
+  '[GRAPH_UPDATE]',
+  '[/GRAPH_UPDATE]',
+  'OUTPUT:',
+  '  _meta: {',
+  '#STATE:save:k:',
+  '#X',
+  '{"aop_version":"2.0.2-C",',
+  '"message_type":"TASK"',
+  '}',
+  '{',
+  '[',
+  ']',
+  'AOF/1 {',
+  '{"protocol":"aof"}',
+  '```',
+  '~~~~',
+  'task: x',
+  '"',
+  '\\',
+  '\x1b[',
+  '\x1b]',
+  '\0',
+  '&a',
+  '*a',
+  '- ',
+  ': ',
+  '? ',
+  '|',
+  '>',
+  '\ufeff',
+  '\ud800',
+  '\u2028',
+  '   ',
+  '\t',
+];
+const hostile = fc
+  .array(fc.oneof(fc.constantFrom(...FRAGMENTS), anyText, fc.constantFrom('\n', '\r\n', '\r', ' ')), { maxLength: 60 })
+  .map((parts) => parts.join(''));
 
 test('no text makes it throw, and in pieces it finds the same', () => {
   fc.assert(
@@ -30,7 +71,10 @@ test('no text makes it throw, and in pieces it finds the same', () => {
 });
 
 test('no bytes make it throw', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void JSON.stringify(detect(bytes))), { numRuns: 1000 });
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void JSON.stringify(detect(bytes))),
+    { numRuns: 1000 },
+  );
 });
 
 /** Not timed: at this size anything that costs the square of its input would not end before the test does. */
@@ -96,13 +140,21 @@ describe('what is too much is a problem with a code', () => {
   });
 
   test('a billion laughs', () => {
-    const rows = Array.from({ length: 9 }, (_, i) => `k${i}: &a${i} [${Array(9).fill(i === 0 ? 'lol' : `*a${i - 1}`).join(',')}]`);
+    const rows = Array.from(
+      { length: 9 },
+      (_, i) =>
+        `k${i}: &a${i} [${Array(9)
+          .fill(i === 0 ? 'lol' : `*a${i - 1}`)
+          .join(',')}]`,
+    );
     const found = only(`[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata: {}\n${rows.join('\n')}\n[/GRAPH_UPDATE]`);
     expect(codes(found)).toEqual(['error E_PARSE_FAILURE ']);
   });
 
   test('a mapping that contains itself', () => {
-    expect(codes(only('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata: &a {b: *a}\n[/GRAPH_UPDATE]'))).toEqual(['error E_PARSE_FAILURE ']);
+    expect(codes(only('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata: &a {b: *a}\n[/GRAPH_UPDATE]'))).toEqual([
+      'error E_PARSE_FAILURE ',
+    ]);
   });
 
   test('megabytes of YAML', () => {
@@ -116,7 +168,9 @@ describe('what is too much is a problem with a code', () => {
     for (const space of [pad, lines]) {
       expect(codes(only(`AOF/1 {${space}"protocol":"aof"}`))).toEqual(['error E_CONTEXT_OVERFLOW ']);
       expect(codes(only(`{"protocol":"aof",${space}"version":1}`))).toEqual(['error E_CONTEXT_OVERFLOW ']);
-      expect(codes(only(`{"aop_version":"2.0.2-C",${space}"message_type":"TASK"}\nwords`))).toEqual(['error E_CONTEXT_OVERFLOW ']);
+      expect(codes(only(`{"aop_version":"2.0.2-C",${space}"message_type":"TASK"}\nwords`))).toEqual([
+        'error E_CONTEXT_OVERFLOW ',
+      ]);
     }
   });
 

@@ -49,7 +49,8 @@ export function ownerOf(value: Record<string, unknown>): JsonOwner | null {
 }
 
 /** Whether parsing a text could make it ours; most JSON that agents print is not, and need not be parsed. A key may be escaped. */
-const mayBeOurs = (text: string): boolean => text.includes('aop_version') || text.includes('protocol') || text.includes('\\u');
+const mayBeOurs = (text: string): boolean =>
+  text.includes('aop_version') || text.includes('protocol') || text.includes('\\u');
 
 /** The same question for a text that is too long to parse: asked of its beginning. */
 export function ownerOfHead(head: string): JsonOwner | null {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { detect } from '../../../src/protocol/detect.ts';
 import { encodeGraphUpdate, encodeOutput, nodeId } from '../../../src/protocol/output/encode.ts';
 import { checkLoad } from '../../../src/protocol/output/load.ts';
 import type { AddNode, GraphUpdate, Output } from '../../../src/protocol/output/schema.ts';
-import { detect } from '../../../src/protocol/detect.ts';
 import { anyText } from '../../helpers/arbitrary.ts';
 import { example } from '../../helpers/documents.ts';
 import { codes, only } from '../../helpers/found.ts';
@@ -13,19 +13,30 @@ const node = (parts: Record<string, unknown> = {}): GraphUpdate =>
 const problemsOf = (parts: Record<string, unknown>): string[] => codes(only(encodeGraphUpdate(node(parts))));
 
 describe('the blocks of the document', () => {
-  test.each(['output-bug-brief.yaml', 'output-bug-node.yaml', 'output-approval-gate.yaml', 'output-approved.yaml', 'output-uncertainty.yaml'])(
-    '%s is valid and survives being written and read again',
-    (name) => {
-      const found = detect(example(name));
-      expect(found.every((m) => m.valid)).toBe(true);
-      const written = found.map((m) => (m.kind === 'OUTPUT' ? encodeOutput(m.value as Output) : encodeGraphUpdate(m.value as GraphUpdate)));
-      expect(detect(written.join('\n')).map((m) => m.value)).toEqual(found.map((m) => m.value));
-    },
-  );
+  test.each([
+    'output-bug-brief.yaml',
+    'output-bug-node.yaml',
+    'output-approval-gate.yaml',
+    'output-approved.yaml',
+    'output-uncertainty.yaml',
+  ])('%s is valid and survives being written and read again', (name) => {
+    const found = detect(example(name));
+    expect(found.every((m) => m.valid)).toBe(true);
+    const written = found.map((m) =>
+      m.kind === 'OUTPUT' ? encodeOutput(m.value as Output) : encodeGraphUpdate(m.value as GraphUpdate),
+    );
+    expect(detect(written.join('\n')).map((m) => m.value)).toEqual(found.map((m) => m.value));
+  });
 });
 
 test('whatever data a node holds, decode(encode(x)) = x', () => {
-  const data = fc.dictionary(anyText, fc.oneof(anyText, fc.jsonValue({ maxDepth: 4 }).map((v) => JSON.parse(JSON.stringify(v)) as unknown)));
+  const data = fc.dictionary(
+    anyText,
+    fc.oneof(
+      anyText,
+      fc.jsonValue({ maxDepth: 4 }).map((v) => JSON.parse(JSON.stringify(v)) as unknown),
+    ),
+  );
   fc.assert(
     fc.property(data, (value) => {
       const update = node({ data: JSON.parse(JSON.stringify(value)) });
@@ -37,32 +48,89 @@ test('whatever data a node holds, decode(encode(x)) = x', () => {
 
 describe('required of a node', () => {
   test.each([
-    ['a node_id of other characters', { node_id: 'a/b' }, ['error E_SCHEMA_VALIDATION /node_id', 'warning E_FIELD_FORM /node_id']],
-    ['a node_id that is a folder', { node_id: '..' }, ['error E_SCHEMA_VALIDATION /node_id', 'warning E_FIELD_FORM /node_id']],
+    [
+      'a node_id of other characters',
+      { node_id: 'a/b' },
+      ['error E_SCHEMA_VALIDATION /node_id', 'warning E_FIELD_FORM /node_id'],
+    ],
+    [
+      'a node_id that is a folder',
+      { node_id: '..' },
+      ['error E_SCHEMA_VALIDATION /node_id', 'warning E_FIELD_FORM /node_id'],
+    ],
     ['a node_id of another form', { node_id: 'login.v2' }, ['warning E_FIELD_FORM /node_id']],
     ['the T form and a collision’s number', { node_id: 'bug_login_20251028T103045_2' }, []],
-    ['a type that is not registered', { node_type: 'Widget', data: { a: 1 } }, ['warning E_UNREGISTERED_TYPE /node_type']],
+    [
+      'a type that is not registered',
+      { node_type: 'Widget', data: { a: 1 } },
+      ['warning E_UNREGISTERED_TYPE /node_type'],
+    ],
     ['a type not in PascalCase', { node_type: 'bug_brief' }, ['warning E_FIELD_FORM /node_type']],
-    ['no metadata', { metadata: undefined }, ['error E_SCHEMA_VALIDATION /metadata', 'warning E_FIELD_MISSING /metadata/created_at', 'warning E_FIELD_MISSING /metadata/domain', 'warning E_FIELD_MISSING /metadata/output_type']],
-    ['an unknown output_type', { metadata: { created_by: 'a', confidence: 1, created_at: 't', domain: 'd', output_type: 'poem' } }, ['error E_SCHEMA_VALIDATION /metadata/output_type']],
+    [
+      'no metadata',
+      { metadata: undefined },
+      [
+        'error E_SCHEMA_VALIDATION /metadata',
+        'warning E_FIELD_MISSING /metadata/created_at',
+        'warning E_FIELD_MISSING /metadata/domain',
+        'warning E_FIELD_MISSING /metadata/output_type',
+      ],
+    ],
+    [
+      'an unknown output_type',
+      { metadata: { created_by: 'a', confidence: 1, created_at: 't', domain: 'd', output_type: 'poem' } },
+      ['error E_SCHEMA_VALIDATION /metadata/output_type'],
+    ],
     ['data that is a list', { data: [1] }, ['error E_SCHEMA_VALIDATION /data']],
-    ['neither data nor source', { node_type: 'Widget', data: {} }, ['warning E_UNREGISTERED_TYPE /node_type', 'warning E_EVIDENCE_MISSING /data']],
-    ['a source in place of data', { node_type: 'Widget', data: {}, lineage: { created_from_nodes: ['a'] } }, ['warning E_UNREGISTERED_TYPE /node_type']],
-    ['fields of the registry missing', { data: { summary: 's', reproduction_steps: [], expected_behavior: 'e', actual_behavior: 'a' } }, ['warning E_FIELD_MISSING /data/acceptance_criteria']],
-    ['an update with nothing but its id', { type: 'update_node', node_type: undefined, metadata: undefined, data: undefined, handoff: undefined, lineage: undefined }, []],
-    ['an update with a wrong confidence', { type: 'update_node', metadata: { confidence: 2 } }, ['error E_SCHEMA_VALIDATION /metadata/confidence']],
+    [
+      'neither data nor source',
+      { node_type: 'Widget', data: {} },
+      ['warning E_UNREGISTERED_TYPE /node_type', 'warning E_EVIDENCE_MISSING /data'],
+    ],
+    [
+      'a source in place of data',
+      { node_type: 'Widget', data: {}, lineage: { created_from_nodes: ['a'] } },
+      ['warning E_UNREGISTERED_TYPE /node_type'],
+    ],
+    [
+      'fields of the registry missing',
+      { data: { summary: 's', reproduction_steps: [], expected_behavior: 'e', actual_behavior: 'a' } },
+      ['warning E_FIELD_MISSING /data/acceptance_criteria'],
+    ],
+    [
+      'an update with nothing but its id',
+      {
+        type: 'update_node',
+        node_type: undefined,
+        metadata: undefined,
+        data: undefined,
+        handoff: undefined,
+        lineage: undefined,
+      },
+      [],
+    ],
+    [
+      'an update with a wrong confidence',
+      { type: 'update_node', metadata: { confidence: 2 } },
+      ['error E_SCHEMA_VALIDATION /metadata/confidence'],
+    ],
   ])('%s', (_, parts, expected) => {
     expect(problemsOf(parts)).toEqual(expected);
   });
 
   test('a key that stands twice is an error', () => {
-    expect(codes(only('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\nnode_id: b\n[/GRAPH_UPDATE]'))).toEqual(['error E_PARSE_FAILURE ']);
+    expect(codes(only('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\nnode_id: b\n[/GRAPH_UPDATE]'))).toEqual([
+      'error E_PARSE_FAILURE ',
+    ]);
   });
 });
 
 test('inline data is for small things', () => {
   const output = only(example('output-bug-brief.yaml')).value as Output;
-  const inline = (chars: number): Output => ({ ...output, _handoff: { ...output._handoff, inline_data: 'x'.repeat(chars) } });
+  const inline = (chars: number): Output => ({
+    ...output,
+    _handoff: { ...output._handoff, inline_data: 'x'.repeat(chars) },
+  });
   expect(only(encodeOutput(inline(2046))).problems).toEqual([]);
   expect(codes(only(encodeOutput(inline(2047))))).toEqual(['error E_CONTEXT_OVERFLOW /_handoff/inline_data']);
 });
@@ -74,11 +142,13 @@ test('ids are written as in every example', () => {
 describe('loading follows the checklist', () => {
   const full = node() as AddNode;
   const handoff = { graph_node: full.node_id, required_fields: ['summary'] };
-  const gaps = (change: Partial<AddNode>, rules = {}): string[] => checkLoad(handoff, { ...full, ...change } as AddNode, rules).map((p) => `${p.code} ${p.path}`);
+  const gaps = (change: Partial<AddNode>, rules = {}): string[] =>
+    checkLoad(handoff, { ...full, ...change } as AddNode, rules).map((p) => `${p.code} ${p.path}`);
 
   test('nothing missing, no gap', () => expect(gaps({})).toEqual([]));
   test('no node', () => expect(checkLoad(handoff, null).map((p) => p.code)).toEqual(['E_NOT_FOUND']));
-  test('no id', () => expect(checkLoad({ ...handoff, graph_node: '' }, full).map((p) => p.path)).toEqual(['/_handoff/graph_node']));
+  test('no id', () =>
+    expect(checkLoad({ ...handoff, graph_node: '' }, full).map((p) => p.path)).toEqual(['/_handoff/graph_node']));
   test('a required field missing, or null', () => {
     expect(gaps({ data: {} })).toEqual(['E_FIELD_MISSING /data/summary']);
     expect(gaps({ data: { summary: null } })).toEqual(['E_FIELD_MISSING /data/summary']);
@@ -88,5 +158,6 @@ describe('loading follows the checklist', () => {
     expect(gaps({ metadata })).toEqual(['E_SCHEMA_VALIDATION /metadata/confidence']);
     expect(gaps({ metadata }, { refuseBelow: 0.8 })).toEqual([]);
   });
-  test('not ready', () => expect(gaps({ handoff: { ready_for_next: false } })).toEqual(['E_SCHEMA_VALIDATION /handoff/ready_for_next']));
+  test('not ready', () =>
+    expect(gaps({ handoff: { ready_for_next: false } })).toEqual(['E_SCHEMA_VALIDATION /handoff/ready_for_next']));
 });
