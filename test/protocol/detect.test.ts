@@ -34,6 +34,7 @@ describe('JSON', () => {
   });
 
   test('several values on a line are several messages, words behind one are words', () => {
+    expect(kinds(`{"a":1} ${AOF}`)).toEqual(['aof status.update']);
     expect(kinds(`${AOF} ${AOF}\n${TASK} done`)).toEqual(['aof status.update', 'aof status.update', 'aop2 TASK']);
   });
 
@@ -202,6 +203,27 @@ describe('in pieces', () => {
       ['report', true],
       ['TASK', true],
     ]);
+  });
+
+  test('counts the bytes of line ends as received', () => {
+    const pretty = JSON.stringify(
+      { ...exampleJson('aop2-task-minimal.json'), extensions: { x_pad: ['a', 'b'] } },
+      null,
+      1,
+    );
+    const padded = (bytes: number): string => {
+      const lines = pretty.replaceAll('\n', '\r\n');
+      return lines.replace('"a"', `"${'a'.repeat(bytes - Buffer.byteLength(lines) + 1)}"`);
+    };
+    for (const [bytes, valid] of [
+      [204_800, true],
+      [204_801, false],
+    ] as const) {
+      const text = `words\r\n${padded(bytes)}`;
+      expect(Buffer.byteLength(padded(bytes))).toBe(bytes);
+      expect(detect(text).map((m) => m.valid)).toEqual([valid]);
+      expect(detect(padded(bytes)).map((m) => m.valid)).toEqual([valid]);
+    }
   });
 
   test('a message is given as soon as it is complete', () => {

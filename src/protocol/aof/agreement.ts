@@ -5,11 +5,10 @@
  */
 import * as z from 'zod';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
+import { type Fields, isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, validator } from '../text/validate.ts';
 import { type AofType, Criteria } from './schema.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export function agreement(type: AofType, envelope: Fields): Problem[] {
   const { payload } = envelope;
@@ -48,6 +47,3 @@ function criteria(envelope: Fields): Problem[] {
     ),
   );
 }
-
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -5,6 +5,7 @@ import { error } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { exceedsBytes, stripControls } from '../text/clean.ts';
 import { MAX_DEPTH, tooDeep } from '../text/depth.ts';
+import { isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { agreement } from './agreement.ts';
@@ -28,7 +29,7 @@ export function decodeAof(text: string): Message {
   } catch (cause) {
     return broken('E_PARSE_FAILURE', `expected one JSON object, got text that is not JSON (${reason(cause)})`);
   }
-  return isObject(value)
+  return isFields(value)
     ? decodeAofValue(value)
     : broken('E_PARSE_FAILURE', `expected one JSON object, got ${quote(value)}`);
 }
@@ -70,9 +71,6 @@ const unknownType = (type: string | null) =>
     : [error('E_UNKNOWN_TYPE', '/type', `expected one of ${AOF_TYPES.join(' ')}, got ${quote(type)}`)];
 
 const broken = (code: ErrorCode, sentence: string): Message => message('aof', null, null, [error(code, '', sentence)]);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** `\s` takes a byte order mark too; JSON.parse takes none. */
 function withoutPrefix(text: string): string {

@@ -85,7 +85,7 @@ export function createBlockReader(): BlockReader {
       return open !== null && open.summary !== null;
     },
     line(raw, number, inFence) {
-      const line = stripAnsi(raw);
+      const line = stripAnsi(raw).replace(/\r$/, '');
       const found = MARKER.exec(line);
       if (found === null) {
         if (open?.summary && open.summaryChars <= MAX_VALUE_CHARS) {

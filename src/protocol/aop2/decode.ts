@@ -4,13 +4,12 @@ import type { ErrorCode } from '../../core/errors.ts';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { shapeOf } from '../text/depth.ts';
+import type { Fields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { checkSize, checkSoftLimits } from './limits.ts';
 import { EventMessage, ResponseMessage, TaskMessage } from './schema.ts';
 import { isLater } from './version.ts';
-
-type Fields = Record<string, unknown>;
 
 const validateTask = validator(TaskMessage);
 const validateResponse = validator(ResponseMessage);

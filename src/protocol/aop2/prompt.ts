@@ -4,8 +4,7 @@
  */
 import { pointer } from '../../core/problem.ts';
 import { stripControls } from '../text/clean.ts';
-
-type Fields = Record<string, unknown>;
+import { type Fields, isFields } from '../text/fields.ts';
 
 export interface RenderedTask {
   readonly text: string;
@@ -168,6 +167,3 @@ class Reader {
     return lost;
   }
 }
-
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -2,13 +2,12 @@
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { utf8Length } from '../text/clean.ts';
+import { type Fields, isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { MAX_YAML_CHARS, readYaml } from '../text/yaml.ts';
 import { isPascalCase, requiredFields } from './registry.ts';
 import { GraphUpdate, Output } from './schema.ts';
-
-type Fields = Record<string, unknown>;
 
 /** The most an envelope may carry beside its reference: data belongs in the node. */
 const INLINE_BYTES = 2048;
@@ -150,6 +149,3 @@ function hasSource(value: Fields): boolean {
   const many = lineage['created_from_nodes'];
   return typeof lineage['created_from_node'] === 'string' || (Array.isArray(many) && many.length > 0);
 }
-
-const isFields = (value: unknown): value is Fields =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

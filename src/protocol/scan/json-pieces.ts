@@ -3,6 +3,7 @@
  * looked into, so a message within other JSON is none.
  */
 import { isAop2 } from '../aop2/version.ts';
+import { type Fields, isFields, parseJson } from '../text/fields.ts';
 import { BROKEN, createJsonScan, type JsonScan, OPEN, scanJson } from './json-end.ts';
 import { MAX_LINE } from './lines.ts';
 
@@ -10,7 +11,7 @@ export type JsonOwner = 'aof' | 'aop2';
 
 export interface JsonSink {
   /** A message: the object, and its text as received. */
-  value(owner: JsonOwner, value: Record<string, unknown>, received: string, line: number): void;
+  value(owner: JsonOwner, value: Fields, received: string, line: number): void;
   /** `AOF/1` and then something that is no JSON. */
   brokenAof(received: string, line: number): void;
   /** A message that is longer than any may be; it was not kept. */
@@ -43,7 +44,7 @@ interface Open {
 const HEAD = 65_536;
 
 /** Whose JSON an object is. Anything that is not ours is passed by. */
-export function ownerOf(value: Record<string, unknown>): JsonOwner | null {
+export function ownerOf(value: Fields): JsonOwner | null {
   if (value['protocol'] === 'aof') return 'aof';
   return isAop2(value) ? 'aop2' : null;
 }
@@ -87,16 +88,16 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
     const received = all.slice(at.start, all.length - line.length + end);
     const value = at.prefixed || mayBeOurs(received) ? parseJson(received) : null;
     if (value === undefined) return giveUp(at);
-    if (!complete(value, received, at.line, at.prefixed))
-      for (const [i, l] of at.lines.entries()) sink.text(l, at.line + i);
-    else afterValue(line.slice(end), number);
-  };
-
-  /** Values one after another on a line are messages one after another; words behind a value are words. */
-  const afterValue = (rest: string, number: number): void => {
-    if (rest.trim() === '') return;
-    if (rest.trimStart().startsWith('{')) sink.again(rest.trimStart(), number);
-    else sink.text(rest, number);
+    const isOurs = complete(value, received, at.line, at.prefixed);
+    const rest = line.slice(end);
+    // Objects one after another on a line may each be a message; words behind one are words.
+    const goesOn = received.startsWith('{') && rest.trimStart().startsWith('{');
+    if (!isOurs) {
+      if (goesOn) at.lines[at.lines.length - 1] = line.slice(0, end);
+      for (const [i, held] of at.lines.entries()) sink.text(held, at.line + i);
+    }
+    if (goesOn) sink.again(rest.trimStart(), number);
+    else if (isOurs) sink.text(rest, number);
   };
 
   const keep = (at: Open, line: string): void => {
@@ -153,15 +154,4 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
       open = null;
     },
   };
-}
-
-const isFields = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

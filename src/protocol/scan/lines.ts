@@ -7,6 +7,7 @@ export const MAX_LINE = 10 * 1024 * 1024;
 export interface LineSink {
   /** Whether the sink wants every line as text; else only those that may begin something. */
   readonly wantsAll: boolean;
+  /** A line without its line feed; a carriage return before that is still there, since some limits count bytes as received. */
   line(line: string, number: number, cut: boolean): void;
   /** A line that is not blank, begins nothing and was not sent. */
   passed(): void;
@@ -29,7 +30,7 @@ export function createLineCutter(sink: LineSink): LineCutter {
 
   const send = (line: string): void => {
     if (line.length > MAX_LINE) sink.line(line.slice(0, MAX_LINE), number, true);
-    else sink.line(line.endsWith('\r') ? line.slice(0, -1) : line, number, false);
+    else sink.line(line, number, false);
   };
 
   const hold = (text: string): void => {

@@ -18,8 +18,8 @@ const BEGINS: Readonly<Record<string, readonly (readonly [Opener, RegExp])[]>> =
   '#': [['command', /^#[A-Z]/]],
   '`': [['fence', /^[ \t]*`{3,}/]],
   '~': [['fence', /^[ \t]*~{3,}/]],
-  O: [['output', /^[ \t]*OUTPUT:[ \t]*(?:#[\s\S]*|\{[\s\S]*)?$/]],
-  A: [['aof', /^[ \t]*AOF\/1(?:[ \t]|$)/]],
+  O: [['output', /^[ \t]*OUTPUT:\s*(?:#[\s\S]*|\{[\s\S]*)?$/]],
+  A: [['aof', /^[ \t]*AOF\/1(?:\s|$)/]],
 };
 const V1 = /^(?:task|objective|agent|executor|context|requirements):/i;
 
