@@ -27,7 +27,9 @@ await build({
   target: 'node20.19',
   chunkNames: 'chunks/[name]-[hash]',
   external: ['gpt-tokenizer'],
-  // Bundled CommonJS (commander, yaml) asks for Node's own modules with require.
+  // The build of yaml for browsers is the same code in ES modules: smaller here, and quicker to compile.
+  alias: { yaml: './node_modules/yaml/browser/index.js' },
+  // Bundled CommonJS (commander) asks for Node's own modules with require.
   banner: {
     js: "import { createRequire as batonRequire } from 'node:module'; const require = batonRequire(import.meta.url);",
   },
