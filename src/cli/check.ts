@@ -11,7 +11,7 @@ export async function check(files: readonly string[], { json }: Globals): Promis
   const found: (Found & { file?: string })[] = [];
   for (const file of inputs) {
     const messages = await detectIn(file);
-    found.push(...(inputs.length > 1 ? messages.map((message) => ({ ...message, file })) : messages));
+    for (const message of messages) found.push(inputs.length > 1 ? { ...message, file } : message);
   }
   if (found.some((message) => !message.valid)) process.exitCode = 1;
   if (json) printJson({ messages: found });
@@ -22,8 +22,9 @@ export async function check(files: readonly string[], { json }: Globals): Promis
 export async function detectIn(file: string): Promise<Found[]> {
   const detector = createDetector({ countTokens });
   const found: Found[] = [];
-  for await (const chunk of readInput(file)) found.push(...detector.feed(chunk));
-  found.push(...detector.end());
+  // One by one: a chunk may hold more messages than a call takes arguments.
+  for await (const chunk of readInput(file)) for (const message of detector.feed(chunk)) found.push(message);
+  for (const message of detector.end()) found.push(message);
   return found.sort((a, b) => a.line - b.line);
 }
 

@@ -1,4 +1,7 @@
-/** One meaning in another dialect: a report becomes any other report, a TASK a prompt, a v1 prompt a TASK. Says what is lost. */
+/**
+ * One meaning in another dialect: a report becomes any other report, a TASK a prompt, a v1 prompt a TASK. Says what is lost: what
+ * the target has no words for, by the name of the Report's field; and what a Report has no room for, by its place in the source.
+ */
 import { error, type Problem } from '../core/problem.ts';
 import type { Report } from '../core/report.ts';
 import * as aof from './aof/report.ts';
@@ -62,65 +65,76 @@ function promptOf(value: unknown): Converted {
   return { output: `${text}\n`, lost };
 }
 
-function convertReport(
-  found: readonly Found[],
-  target: Exclude<Target, 'task' | 'prompt'>,
-  context: ConvertContext,
-): Conversion {
-  const said = lastReport(found);
+type ReportTarget = Exclude<Target, 'task' | 'prompt'>;
+
+function convertReport(found: readonly Found[], target: ReportTarget, context: ConvertContext): Conversion {
+  const said = lastSaid(found);
   if (said === null) {
     const broken = found.findLast((message) => !message.valid && message.dialect !== 'unstructured');
-    return broken
-      ? refuse(
-          `expected a valid report, got an invalid ${broken.dialect} ${broken.kind ?? 'message'}`,
-          broken.problems[0],
-        )
-      : refuse(`expected a report (aop1, RESPONSE, completion.report, OUTPUT), got ${names(found)}`);
+    if (!broken) return refuse(`expected a report (aop1, RESPONSE, completion.report, OUTPUT), got ${names(found)}`);
+    const what = `${broken.dialect} ${broken.kind ?? 'message'}`;
+    return refuse(`expected a valid report, got an invalid ${what}`, broken.problems[0]);
   }
-  const report: Report = { ...said, ...missing(said, context.known ?? {}) };
-  switch (target) {
-    case 'response': {
-      const { response, lost } = aop2.fromReport(report);
-      return { output: response, lost };
-    }
-    case 'aop1': {
-      const { text, lost } = aop1.fromReport(report, context.taskType);
-      return { output: text, lost };
-    }
-    case 'aof': {
-      const { envelope, lost } = aof.fromReport(report, { now: context.now });
-      return { output: envelope, lost };
-    }
-    case 'output': {
-      const { text, lost } = output.fromReport(report, context.now);
-      return { output: text, lost };
-    }
-  }
+  const report: Report = { ...said.report, ...missing(said.report, context.known ?? {}) };
+  const { output, lost } = write[target](report, context);
+  return { output, lost: [...lost, ...said.unreported] };
 }
+
+const write: Record<ReportTarget, (report: Report, context: ConvertContext) => Converted> = {
+  response(report) {
+    const { response, lost } = aop2.fromReport(report);
+    return { output: response, lost };
+  },
+  aop1(report, { taskType }) {
+    const { text, lost } = aop1.fromReport(report, taskType);
+    return { output: text, lost };
+  },
+  aof(report, { now }) {
+    const { envelope, lost } = aof.fromReport(report, { now });
+    return { output: envelope, lost };
+  },
+  output(report, { now }) {
+    const { text, lost } = output.fromReport(report, now);
+    return { output: text, lost };
+  },
+};
 
 const missing = (report: Report, known: Partial<Report>): Partial<Report> =>
   Object.fromEntries(Object.entries(known).filter(([field]) => report[field as keyof Report] === null));
 
 /** The report of a text: the last valid message that is one. */
-export function lastReport(found: readonly Found[]): Report | null {
+export const lastReport = (found: readonly Found[]): Report | null => lastSaid(found)?.report ?? null;
+
+interface Said {
+  readonly report: Report;
+  /** What the message says beside it. */
+  readonly unreported: readonly string[];
+}
+
+function lastSaid(found: readonly Found[]): Said | null {
   for (const message of found.toReversed()) {
-    const report = message.valid ? reportOf(message, found) : null;
-    if (report !== null) return report;
+    const said = message.valid ? saidBy(message, found) : null;
+    if (said !== null) return said;
   }
   return null;
 }
 
-function reportOf({ dialect, kind, value }: Found, all: readonly Found[]): Report | null {
-  if (dialect === 'aop1') return aop1.toReport(value as Aop1Report);
-  if (dialect === 'aop2' && kind === 'RESPONSE') return aop2.toReport(value as ResponseMessage);
-  if (dialect === 'aof') return aof.toReport(value);
+function saidBy({ dialect, kind, value }: Found, all: readonly Found[]): Said | null {
+  if (dialect === 'aop1') {
+    return { report: aop1.toReport(value as Aop1Report), unreported: aop1.unreported(value as Aop1Report) };
+  }
+  if (dialect === 'aop2' && kind === 'RESPONSE') {
+    return { report: aop2.toReport(value as ResponseMessage), unreported: aop2.unreported(value as ResponseMessage) };
+  }
+  if (dialect === 'aof') {
+    const report = aof.toReport(value);
+    return report && { report, unreported: aof.unreported(value) };
+  }
   if (dialect !== 'output' || kind !== 'OUTPUT') return null;
   const id = (value as Output)._handoff.graph_node;
   const nodes = all.filter((m) => m.kind === 'GRAPH_UPDATE' && m.valid).map((m) => m.value as AddNode);
-  return output.toReport(
-    value as Output,
-    nodes.find((node) => node.type === 'add_node' && node.node_id === id) ?? null,
-  );
+  const node = nodes.find((update) => update.type === 'add_node' && update.node_id === id) ?? null;
+  return { report: output.toReport(value as Output, node), unreported: output.unreported(value as Output, node) };
 }
 
 const names = (found: readonly Found[]): string =>

@@ -11,7 +11,7 @@ import { decodeCommand } from './command/decode.ts';
 import { type CountTokens, type Message, message } from './message.ts';
 import { decodeGraphUpdate, decodeOutput } from './output/decode.ts';
 import { type JsonOwner, ownerOf } from './scan/json-pieces.ts';
-import { createLineCutter, MAX_LINE } from './scan/lines.ts';
+import { createLineCutter, MAX_MESSAGE } from './scan/lines.ts';
 import { createScanner, type Piece } from './scan/scanner.ts';
 import { exceedsBytes } from './text/clean.ts';
 
@@ -84,7 +84,7 @@ export function detect(input: string | Uint8Array, options: DetectOptions = {}):
 
 /** A text that is one JSON message and nothing else: the common case, and not worth looking through line by line. */
 function wholeJson(text: string): Piece | null {
-  if (text.length > MAX_LINE) return null;
+  if (text.length > MAX_MESSAGE) return null;
   const received = text.trim();
   if (!received.startsWith('{') || !received.endsWith('}')) return null;
   let value: Record<string, unknown>;
@@ -101,7 +101,7 @@ function wholeJson(text: string): Piece | null {
 function decode(piece: Piece, options: DetectOptions): Message {
   switch (piece.kind) {
     case 'json': {
-      if (exceedsBytes(piece.text, MAX_LINE)) return oversize(piece.owner);
+      if (exceedsBytes(piece.text, MAX_MESSAGE)) return oversize(piece.owner);
       const decoded = piece.owner === 'aof' ? decodeAofValue(piece.value) : decodeAop2(piece.value, piece.text);
       return withEncodingCheck(decoded, piece.text);
     }
@@ -125,7 +125,7 @@ function decode(piece: Piece, options: DetectOptions): Message {
 
 const oversize = (owner: JsonOwner): Message =>
   message(owner, null, null, [
-    error('E_CONTEXT_OVERFLOW', '', `expected a message of at most ${MAX_LINE} bytes, got a longer one`),
+    error('E_CONTEXT_OVERFLOW', '', `expected a message of at most ${MAX_MESSAGE} bytes, got a longer one`),
   ]);
 
 function withEncodingCheck(decoded: Message, text: string): Message {

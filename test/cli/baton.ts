@@ -15,6 +15,7 @@ export function baton(args: readonly string[], input: string | Uint8Array = '', 
   const ran = spawnSync(process.execPath, [MAIN, ...args], {
     input,
     encoding: 'utf8',
+    maxBuffer: 2 ** 28,
     ...(cwd ? { cwd } : {}),
     env: { ...process.env, FORCE_COLOR: undefined },
   });

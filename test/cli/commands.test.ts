@@ -100,7 +100,7 @@ describe('baton check', () => {
   test('speaks to people without colour where there is no terminal, and lets no escape through', () => {
     const { out } = baton(['check'], '\x1b[31m#ASK\x1b[0m\n{"aop_version":"2.0.2-C","message_type":"\\u001b[31mTASK"}');
     expect(out).not.toContain('\x1b');
-    expect(out).toMatch(/^invalid command ASK 1\n {2}error \/params: .* E002\n/);
+    expect(out).toMatch(/^invalid command ASK 1\n {2}error \/params\/0: .* E002\n/);
   });
 
   test('counts tokens where a value could be over its limit, whatever the value', () => {
@@ -111,6 +111,11 @@ describe('baton check', () => {
       check('<|endoftext|> is the name of a token'),
       check('x'.repeat(100_000)),
     ]).toEqual([0, 1, 0, 1]);
+  });
+
+  test('takes as many messages as there are', () => {
+    const { exit, json } = baton(['check', '--json'], '#STATE:list\n'.repeat(150_000));
+    expect([exit, (json() as { messages: M[] }).messages.length]).toEqual([0, 150_000]);
   });
 
   test('a reader that goes away is no error', () => {

@@ -35,6 +35,9 @@ describe('JSON', () => {
 
   test('several values on a line are several messages, words behind one are words', () => {
     expect(kinds(`{"a":1} ${AOF}`)).toEqual(['aof status.update']);
+    expect(kinds(`${AOF} {"a":1} ${AOF}`)).toEqual(['aof status.update', 'aof status.update']);
+    expect(kinds(`{\n"a":1} ${AOF} words`)).toEqual(['aof status.update']);
+    expect(detect(`${AOF} `.repeat(5000))).toHaveLength(5000);
     expect(kinds(`${AOF} ${AOF}\n${TASK} done`)).toEqual(['aof status.update', 'aof status.update', 'aop2 TASK']);
   });
 
@@ -44,6 +47,10 @@ describe('JSON', () => {
     expect(kinds(`${cut}\n#STATE:list`)).toEqual(['command STATE']);
     expect(kinds(`{"a": [\n${AOF}\nwords`)).toEqual(['aof status.update']);
     expect(kinds(`{\n${PRETTY}`)).toEqual(['aop2 TASK']);
+    expect(kinds(`{"a":\n${PRETTY}`)).toEqual(['aop2 TASK']);
+    expect(kinds(`[\n${PRETTY.trim()} words\n`)).toEqual(['aop2 TASK']);
+    expect(kinds(`[1,\n{"b":\n${PRETTY},\n${AOF}\n`)).toEqual(['aop2 TASK', 'aof status.update']);
+    expect(kinds(`[\n{"b":\n${PRETTY}\n},\n`)).toEqual(['unstructured null']);
   });
 
   test('code is not JSON', () => {
@@ -68,6 +75,19 @@ describe('AOF/1', () => {
     expect(only('AOF/1 {"version": 1}')).toMatchObject({ dialect: 'aof', valid: false });
   });
 
+  test('its JSON may follow on the next line', () => {
+    expect(kinds(`AOF/1 \n${AOF}`)).toEqual(['aof status.update']);
+    expect(kinds(`AOF/1\n\n{"version": 1}`)).toEqual(['aof null']);
+    expect(kinds(`words\nAOF/1\nwords\n${AOF}`)).toEqual(['aof status.update']);
+    expect(kinds('AOF/1')).toEqual(['aof null']);
+  });
+
+  test('a message of just 10 MB has room for the prefix', () => {
+    const fill = (bytes: number): string => AOF.replace('half', 'x'.repeat(bytes - AOF.length + 4));
+    expect(codes(only(`AOF/1 ${fill(10 * 1024 * 1024)}`))).toEqual(['error E_SCHEMA_VALIDATION /payload/progress']);
+    expect(codes(only(`AOF/1 ${fill(10 * 1024 * 1024 + 1)}`))).toEqual(['error E_CONTEXT_OVERFLOW ']);
+  });
+
   test('prose that mentions it is not', () => {
     expect(kinds('We speak\nAOF/1 in this house')).toEqual(['unstructured null']);
   });
@@ -87,9 +107,28 @@ describe('OUTPUT', () => {
     expect(kinds('OUTPUT: 3 files')).toEqual(['unstructured null']);
   });
 
+  test('with words under it is a heading too, and the messages among them are found', () => {
+    expect(kinds(`OUTPUT:\n    3 passed\n\n${REPORT}`)).toEqual(['aop1 report']);
+    expect(kinds('OUTPUT:\n  [AOP:SUMMARY] did it\n  [AOP:STATUS] success')).toEqual(['aop1 report']);
+    expect(kinds(`OUTPUT:\n  ${AOF}`)).toEqual(['aof status.update']);
+  });
+
+  test.each(['  That is all.', ' 1. one', '# Next steps\n\n  - one'])(
+    'ends before words that are indented: %j',
+    (words) => {
+      expect(only(`${example('output-bug-brief.yaml')}\n${words}\n`)).toMatchObject({ kind: 'OUTPUT', valid: true });
+    },
+  );
+
   test('may be indented, have comments at the margin, and blank lines', () => {
     const text =
       '  OUTPUT:\n    _meta:\n\n# a comment\n      output_type: brief\n      created_by: b\n      confidence: 1\n    _handoff: {next_stage: user, graph_node: n, required_fields: []}\n  after';
+    expect(only(text)).toMatchObject({ kind: 'OUTPUT', valid: true });
+  });
+
+  test('in flow style, over several lines', () => {
+    const text =
+      'OUTPUT: {\n  _meta: {output_type: brief, created_by: "b}", confidence: 1},\n  _handoff: {next_stage: user, graph_node: n, required_fields: []}\n}\nwords';
     expect(only(text)).toMatchObject({ kind: 'OUTPUT', valid: true });
   });
 
@@ -115,6 +154,30 @@ describe('GRAPH_UPDATE', () => {
       'aop1 report',
     ]);
     expect(kinds(`\`\`\`\n${open}\`\`\`\n#STATE:list`)).toEqual(['output GRAPH_UPDATE', 'command STATE']);
+    expect(kinds(`${open}\nwords\n${AOF}\n${PRETTY}\n${open}`)).toEqual([
+      'output GRAPH_UPDATE',
+      'aof status.update',
+      'aop2 TASK',
+      'output GRAPH_UPDATE',
+    ]);
+    expect(kinds(`${open}\n#STATE:list`)).toEqual(['output GRAPH_UPDATE', 'command STATE']);
+  });
+
+  test('may be JSON, may have comments that look like commands, and may be indented as a whole', () => {
+    const value = { type: 'update_node', node_id: 'bug_a_20260301_100000' };
+    const blocks = [
+      JSON.stringify(value, null, 2),
+      'type: update_node\n#STATE:list\nnode_id: bug_a_20260301_100000',
+      '  type: update_node\n  node_id: bug_a_20260301_100000\n  [/GRAPH_UPDATE]',
+    ];
+    for (const block of blocks)
+      expect(
+        only(`[GRAPH_UPDATE]\n${block}\n[/GRAPH_UPDATE]`.replace(/(\n +\[\/GRAPH_UPDATE\])\n.*$/, '$1')).value,
+      ).toEqual(value);
+    expect(
+      only('  [GRAPH_UPDATE]\ntype: update_node\nnode_id: bug_a_20260301_100000\ndata:\n  a: {b: 1}\n  [/GRAPH_UPDATE]')
+        .value,
+    ).toMatchObject({ data: { a: { b: 1 } } });
   });
 
   test('keeps as data what is indented, a closing marker too', () => {
@@ -223,6 +286,22 @@ describe('in pieces', () => {
       expect(Buffer.byteLength(padded(bytes))).toBe(bytes);
       expect(detect(text).map((m) => m.valid)).toEqual([valid]);
       expect(detect(padded(bytes)).map((m) => m.valid)).toEqual([valid]);
+    }
+  });
+
+  test.each(['\r\n', '\r'])('with %j, the examples of the documents are what they are with line feeds', (end) => {
+    for (const name of [
+      'aop1-search.txt',
+      'aop1-prompt.txt',
+      'aop2-response.json',
+      'output-bug-node.yaml',
+      'output-uncertainty.yaml',
+      'output-approval-gate.yaml',
+    ]) {
+      expect(detect(example(name).replaceAll('\n', end))).toEqual(detect(example(name)));
+      expect(detect(`words${end}${example(name).trim().replaceAll('\n', end)}`).map((m) => m.value)).toEqual(
+        detect(example(name)).map((m) => m.value),
+      );
     }
   });
 

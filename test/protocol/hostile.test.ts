@@ -103,9 +103,14 @@ describe('two megabytes of the worst are read through', () => {
     ['blanks', ' '],
     ['metrics', 'a: 1, '],
     ['words', 'a '],
+    ['objects', '{} '],
+    ['messages', '{"protocol":"aof"} '],
+    ['headings', 'OUTPUT:\n'],
+    ['envelopes in flow', 'OUTPUT: {\n'],
+    ['inner objects', '{"a":\n{"b":[\n{}\n,'],
   ])('%s', (_, unit) => {
     // A text of hundreds of thousands of broken messages takes its time too; a tenth of it shows the same.
-    const size = unit.startsWith('OUTPUT') || unit.startsWith('AOF') ? 200_000 : 2_000_000;
+    const size = /^OUTPUT|^AOF|protocol/.test(unit) ? 200_000 : 2_000_000;
     const worst = unit.repeat(size / unit.length);
     expect(detect(worst).length).toBeGreaterThan(0);
     expect(detect(`#STATE:save:a:${worst}`).length).toBeGreaterThan(0);
@@ -121,6 +126,8 @@ describe('two megabytes of the worst are read through', () => {
     ['questions', () => '? a', '\n'],
     ['quotes', () => '"', ''],
     ['comments', () => '# x', '\n'],
+    ['keys that are mappings', () => `- ${'{'.repeat(250)}a${'}'.repeat(250)}`, '\n'],
+    ['keys of keys', () => `- ${'? '.repeat(60)}a`, '\n'],
     ['tags', () => '!a ', ''],
   ])('YAML of many %s', (_, unit, join) => {
     let body = '';
@@ -160,6 +167,23 @@ describe('what is too much is a problem with a code', () => {
   test('megabytes of YAML', () => {
     const node = `[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\ndata:\n${'  - x\n'.repeat(300_000)}[/GRAPH_UPDATE]`;
     expect(codes(only(node))).toEqual(['error E_CONTEXT_OVERFLOW ']);
+  });
+
+  test('more problems than can be listed', () => {
+    const many = (n: number): string => `[${'{},'.repeat(n)}{}]`;
+    const event = `{"aop_version":"2.0.2-C","message_type":"EVENT","event":"ROLLBACK_INITIATED","artifacts_rolled_back":${many(200_000)}}`;
+    const found = detect(`#STATE:list\n${event}\n#STATE:list`);
+    expect(found.map((m) => [m.kind, m.valid])).toEqual([
+      ['STATE', true],
+      ['EVENT', false],
+      ['STATE', true],
+    ]);
+    expect(only(event.replace(many(200_000), many(1000))).problems.length).toBeLessThan(200);
+    expect(
+      only(
+        `[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\nlineage:\n  created_from_nodes: [${'1,'.repeat(150_000)}]\n[/GRAPH_UPDATE]`,
+      ).valid,
+    ).toBe(false);
   });
 
   test('more than 10 MB of JSON, on one line or many, prefixed or not', () => {

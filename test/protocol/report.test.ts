@@ -9,6 +9,7 @@ import { convert, lastReport, type Target } from '../../src/protocol/convert.ts'
 import { detect, type Found } from '../../src/protocol/detect.ts';
 import * as output from '../../src/protocol/output/index.ts';
 import { anyReport } from '../helpers/arbitrary.ts';
+import { example, exampleJson } from '../helpers/documents.ts';
 
 const NOW = '2026-03-01T09:05:00Z';
 const CONTEXT = { now: NOW, workspaceRoot: '/ws', sessionId: 'S-1', taskId: 'TASK-001' };
@@ -148,6 +149,66 @@ test('every report converts to every dialect and, but for what is lost, back aga
       expect(detect(text).every((m: Found) => m.valid)).toBe(true);
     }
   }
+});
+
+describe('what a Report has no room for is listed too, by its place in the source', () => {
+  const lost = (source: string, to: Target): readonly string[] => {
+    const converted = convert(detect(source), to, CONTEXT);
+    if ('problem' in converted) throw new Error(converted.problem.message);
+    return converted.lost;
+  };
+
+  test('of a RESPONSE', () => {
+    const response = { ...exampleJson('aop2-response.json'), error_details: { code: 'E_TIMEOUT' } };
+    expect(lost(JSON.stringify(response), 'output')).toEqual(
+      expect.arrayContaining([
+        '/execution_summary/extensions',
+        '/checkpoint_results/0/validation_output',
+        '/checkpoint_results/0/evidence',
+        '/error_details',
+        '/timing/duration_seconds',
+        '/timing/retries_attempted',
+        '/cost_tracking/estimated_cost_usd',
+        '/cost_tracking/model_pricing_tier',
+        '/progress_log',
+        '/extensions',
+      ]),
+    );
+    const aborted = JSON.stringify({ ...response, task_status: { state: 'ABORTED', final_signal: 'ABORTED' } });
+    expect(lost(aborted, 'response')).toEqual(
+      expect.arrayContaining(['/task_status/state', '/task_status/final_signal']),
+    );
+  });
+
+  test('of a node and its envelope', () => {
+    const source = `${example('output-bug-node.yaml')}\n${example('output-bug-brief.yaml')}`;
+    expect(lost(source, 'aof')).toEqual(
+      expect.arrayContaining([
+        '/data/reproduction_steps',
+        '/data/acceptance_criteria',
+        '/_handoff/optional_fields',
+        'confidence',
+      ]),
+    );
+  });
+
+  test('of a block', () => {
+    expect(lost('[AOP:SUMMARY] s\n[AOP:NOTE] keep me\n[AOP:STATUS] success', 'response')).toEqual(['/unknown/NOTE']);
+  });
+
+  test('of a completion.report', () => {
+    const envelope = {
+      protocol: 'aof',
+      version: 1,
+      type: 'completion.report',
+      taskId: 'TASK-2026-02-09-057',
+      parentTaskId: 'TASK-2026-02-07-001',
+      fromAgent: 'a',
+      sentAt: '2026-02-09T21:00:00Z',
+      payload: { ...exampleJson('aof-completion-payload.json'), mood: 'good' },
+    };
+    expect(lost(JSON.stringify(envelope), 'response')).toEqual(['agent', '/parentTaskId', '/payload/mood']);
+  });
 });
 
 test('an aop1 block is never longer than its type of task allows, and says that it was shortened', () => {

@@ -38,12 +38,16 @@ function agree(envelope: Fields, payload: Fields, field: string, finding: typeof
 
 const criteriaIssues = validator(z.looseObject({ payload: z.looseObject({ acceptanceCriteria: Criteria }) }));
 
-/** Criteria that cannot be read are a warning (DECISIONS §5); readable ones are bound by the limits like every list. */
+/**
+ * Criteria that cannot be read are a warning (DECISIONS §5); readable ones are bound by the limits like every list. It is the value
+ * that tells which: zod calls whatever has a `length` too big, a long text where a list is expected too.
+ */
 function criteria(envelope: Fields): Problem[] {
-  if (!Object.hasOwn(envelope['payload'] as Fields, 'acceptanceCriteria')) return []; // the schema's own finding
-  return criteriaIssues(envelope).flatMap((issue) =>
-    toProblems([issue], envelope, 'E_SCHEMA_VALIDATION').map((problem) =>
-      issue.code === 'too_big' ? problem : warning(problem.code, problem.path, problem.message),
-    ),
-  );
+  const payload = envelope['payload'] as Fields;
+  if (!Object.hasOwn(payload, 'acceptanceCriteria')) return []; // the schema's own finding
+  const problems = toProblems(criteriaIssues(envelope), envelope, 'E_SCHEMA_VALIDATION');
+  if (isTexts(payload['acceptanceCriteria'])) return problems;
+  return problems.map(({ code, path, message }) => warning(code, path, message));
 }
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string');

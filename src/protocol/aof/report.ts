@@ -14,6 +14,7 @@ import {
   type TestCounts,
 } from '../../core/report.ts';
 import { isTaskId } from '../../core/task.ts';
+import { unrepeated } from '../text/fields.ts';
 import { cut, fits } from './cut.ts';
 import { decodeAofValue } from './decode.ts';
 import { checkRunFile } from './run-files.ts';
@@ -61,12 +62,28 @@ function claim(payload: CompletionReport, taskId: string, sender: string): Repor
     detailsFile: payload.summaryRef ?? null,
     handoffFile: payload.handoffRef ?? null,
     artifacts: (payload.deliverables ?? []).map(artifact),
-    tests: payload.tests ? plain(payload.tests) : null,
+    tests: counts(payload.tests),
     blockers: payload.blockers ?? [],
   };
 }
 
+/** What a completion.report or a run_result says and a Report has no room for, by its place. */
+export function unreported(value: unknown): string[] {
+  const report = toReport(value);
+  if (report === null || value === null || typeof value !== 'object') return [];
+  const { envelope } = fromReport(report, { now: 'sentAt' in value ? String(value.sentAt) : '' });
+  const said = 'protocol' in value ? envelope : envelope.payload;
+  // Who sent it and which task it is for are the Report's too, said in one place instead of two.
+  return unrepeated(value, said).filter((path) => path !== '/fromAgent' && path !== '/payload/taskId');
+}
+
 const artifact = (path: string): Artifact => ({ path, type: null, hash: null, status: null, sizeBytes: null });
+
+/** A Report has all three counts or none: what was not counted must not read as zero. */
+function counts({ total, passed, failed }: NonNullable<CompletionReport['tests']> = {}): TestCounts | null {
+  if (total === undefined || passed === undefined || failed === undefined) return null;
+  return plain({ total, passed, failed });
+}
 
 const BLANK_LINE = /\r?\n[ \t]*\r?\n/;
 

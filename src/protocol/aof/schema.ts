@@ -34,6 +34,7 @@ const name = z.string().min(1);
 const text = z.string();
 const count = z.int().min(0);
 const item = z.string().max(LIMITS.item);
+const reason = z.string().max(LIMITS.reason);
 
 export const TaskId = z.string().regex(TASK_ID);
 export const Time = z.iso.datetime({ offset: true, local: true });
@@ -43,9 +44,13 @@ export const AofOutcome = z.enum(['done', 'blocked', 'needs_review', 'partial'])
 /** zod looks at the length first: a list of five million items is one problem, not five million. */
 const list = (most: number) => z.array(item).max(most);
 
+/** No count is required (DECISIONS §4); one that is not there counts as none, and without a total there is nothing to compare with. */
 const Tests = z
-  .looseObject({ total: count, passed: count, failed: count })
-  .refine((tests) => tests.passed + tests.failed <= tests.total, 'passed and failed to be no more than the total');
+  .looseObject({ total: count.optional(), passed: count.optional(), failed: count.optional() })
+  .refine(
+    ({ total, passed = 0, failed = 0 }) => total === undefined || passed + failed <= total,
+    'passed and failed to be no more than the total',
+  );
 
 /** What every handoff payload may repeat of its envelope. */
 const parties = {
@@ -73,7 +78,7 @@ export const HandoffRequest = z.looseObject({
 const answer = {
   ...parties,
   agentId: name.optional(),
-  reason: z.string().max(LIMITS.reason).optional(),
+  reason: reason.optional(),
   notes: z.string().max(LIMITS.notes).optional(),
 };
 
@@ -92,6 +97,7 @@ export const StatusUpdate = z
     status: z.enum(TASK_STATUSES).optional(),
     progress: z.string().max(LIMITS.progress).optional(),
     blockers: list(LIMITS.blockers).optional(),
+    reason: reason.optional(),
     notes: z.string().max(LIMITS.notes).optional(),
   })
   .refine((payload) => NEWS.some((field) => payload[field] !== undefined), `one of ${NEWS.join(' ')}`)

@@ -65,7 +65,7 @@ export function createBlockReader(): BlockReader {
   };
 
   const marker = (name: string, value: string, line: number, inFence: boolean): void => {
-    if (open === null || name === 'START' || open.seen.has('END') || open.seen.has(name)) {
+    if (open === null || beginsBlock(open, name)) {
       close();
       const values = new Map<Marker, string>();
       open = { line, inFence, seen: new Set(), values, unknown: new Map(), summary: null, summaryChars: 0 };
@@ -75,9 +75,8 @@ export function createBlockReader(): BlockReader {
     if (name === 'SUMMARY') {
       open.summary = value === '' ? [] : [value];
       open.summaryChars = value.length;
-    } else if (isMarker(name)) {
-      if (value !== '' && !isTemplate(name, value)) open.values.set(name, value.slice(0, MAX_VALUE_CHARS));
-    } else if (open.unknown.size < MARKERS.length) open.unknown.set(name, value.slice(0, MAX_VALUE_CHARS));
+    } else if (!isMarker(name)) keep(open.unknown, name, value, '\n');
+    else if (value !== '' && !isTemplate(name, value)) keep(open.values, name, value, ', ');
   };
 
   return {
@@ -110,6 +109,22 @@ export function createBlockReader(): BlockReader {
   };
 }
 
+/** Those of which a report has one: a second one is the next report's. Of the others, all are kept. */
+const ONCE: readonly string[] = ['START', 'TASK', 'SUMMARY', 'STATUS'];
+
+const beginsBlock = (open: Open, name: string): boolean =>
+  name === 'START' || open.seen.has('END') || (ONCE.includes(name) && open.seen.has(name));
+
+/** Far more markers than any report has; a stream of new names is no report. */
+const MAX_MARKERS = 100;
+
+/** Adds a value behind what is there, within bounds. DETAILS_FILE is one path, so there the last one counts. */
+function keep<K extends string>(values: Map<K, string>, name: K, value: string, between: string): void {
+  const before = name === 'DETAILS_FILE' ? undefined : values.get(name);
+  if (before === undefined && values.size >= MAX_MARKERS) return;
+  values.set(name, (before === undefined ? value : before + between + value).slice(0, MAX_VALUE_CHARS));
+}
+
 const isMarker = (name: string): name is Marker => (MARKERS as readonly string[]).includes(name);
 
 function endSummary(open: Open): void {
@@ -126,10 +141,15 @@ function finish(open: Open): Block {
 
 /** `{placeholder}`, but not JSON. */
 const PLACEHOLDER = /^\{[^"{}][^{}]*\}$/;
-const CHOICE = /^\{?\s*success\s*\|\s*failure\s*\|\s*partial\s*\}?$/i;
+
+/** The statuses a text names, each once. */
+export const namedStatuses = (text: string): string[] => [
+  ...new Set(text.toLowerCase().match(/\b(?:success|failure|partial)\b/g) ?? []),
+];
 
 /** What the document's templates have in a value's place, and an agent that only repeats its instructions prints. */
 export function isTemplate(marker: Marker, value: string): boolean {
-  if (marker === 'STATUS' && CHOICE.test(value)) return true;
+  // Whoever names all three has repeated the choice, not made it.
+  if (marker === 'STATUS' && namedStatuses(value).length === 3) return true;
   return value.length < 1000 && value.split('\n').every((line) => line.trim() === '' || PLACEHOLDER.test(line.trim()));
 }

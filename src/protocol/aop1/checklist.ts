@@ -5,7 +5,7 @@ const SNIPPET_LINES = 5;
 const LOG_LINES = 3;
 
 const FRAME =
-  /^\s*(?:at \S.*:\d+|File ".*", line \d+|Traceback \(most recent call last\)|goroutine \d+ \[|Caused by: )/;
+  /^\s*(?:at (?:.*\()?\S*[/\\.]\S*:\d+(?::\d+)?\)?$|File ".*", line \d+|Traceback \(most recent call last\)|goroutine \d+ \[|Caused by: )/;
 const LOG =
   /^\s*(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)[\]:\s])/;
 const CODE =
@@ -17,7 +17,8 @@ export function checkSummary(summary: string): Problem[] {
   if (lines.some((line) => FRAME.test(line))) findings.push('a stack trace');
   if (lines.filter((line) => LOG.test(line)).length >= LOG_LINES) findings.push('a log');
   if (longestFence(lines) > SNIPPET_LINES) findings.push(`a code snippet of more than ${SNIPPET_LINES} lines`);
-  else if (longestRun(lines, (line) => CODE.test(line)) > SNIPPET_LINES) findings.push('the contents of a file');
+  else if (longestRun(lines, (line) => CODE.test(line) && !/^\s*[-*•]/.test(line)) > SNIPPET_LINES)
+    findings.push('the contents of a file');
   return findings.map((what) => warning('E_CHECKLIST', '/summary', `${what} belongs in the details file`));
 }
 

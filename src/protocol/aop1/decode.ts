@@ -1,10 +1,11 @@
 /** A block → the report it is, with the findings of the document's validation checklist. */
 import { error, type Problem, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
+import { charCount } from '../text/clean.ts';
 import { quote } from '../text/quote.ts';
-import { type Block, createBlockReader, type Found } from './blocks.ts';
+import { type Block, createBlockReader, type Found, namedStatuses } from './blocks.ts';
 import { checkSummary } from './checklist.ts';
-import { charCount, SUMMARY_CHARS, SUMMARY_CHARS_MOST, TASK_CHARS } from './limits.ts';
+import { SUMMARY_CHARS, SUMMARY_CHARS_MOST, TASK_CHARS } from './limits.ts';
 
 export const STATUSES = ['success', 'failure', 'partial'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -46,25 +47,27 @@ function readBlock({ values, unknown }: Block): Aop1Report {
   };
 }
 
-/** The first word, in any case, decoration around it allowed: `**SUCCESS** - all green`. */
+/** The first word, in any case, decoration and words around it allowed: `**SUCCESS** - all green`. Not where it names two. */
 function readStatus(said: string): Status | null {
-  const word = /^[*_`"']*([A-Za-z]+)(?![\w|])/.exec(said)?.[1]?.toLowerCase();
+  const word = /^[*_`"']*([A-Za-z]+)(?!\w)/.exec(said)?.[1]?.toLowerCase();
+  if (namedStatuses(said).length > 1) return null;
   return STATUSES.find((status) => status === word) ?? null;
 }
 
-/** A key of a metric: words of letters, digits and a few signs, each with a letter in its beginning. */
-const METRIC_KEY = /^\s*(\p{N}*[\p{L}_][\p{L}\p{N}_.%/-]*(?: \p{N}*[\p{L}_][\p{L}\p{N}_.%/-]*)*)\s*:(?!\/\/)/u;
+/** A key and its colon: any words before a colon and a blank, or one name before a colon alone (`a:1`, not `12:30` or `http://x`). */
+const METRIC_KEY = /^\s*([^\s:][^:]*?)\s*:(?=\s|$)|^\s*([\w.%/-]*[A-Za-z_][\w.%/-]*):(?!\/\/)/;
 
 /** `key: value` pairs, split at commas that are followed by a key and a colon: `1,234` and `12:30:00` survive. */
 export function readMetrics(line: string): Record<string, string> {
   const pairs: [string, string][] = [];
   for (const piece of line.split(',')) {
-    const key = METRIC_KEY.exec(piece);
+    const found = METRIC_KEY.exec(piece);
+    const key = found?.[1] ?? found?.[2];
     const last = pairs.at(-1);
-    if (key?.[1] !== undefined) pairs.push([key[1], piece.slice(key[0].length)]);
+    if (found && key !== undefined) pairs.push([key, piece.slice(found[0].length)]);
     else if (last) last[1] += `,${piece}`;
   }
-  return Object.fromEntries(pairs.map(([key, value]) => [key, value.trim()]));
+  return Object.fromEntries(pairs.map(([key, value]) => [key, value.trim()]).filter(([, value]) => value !== ''));
 }
 
 function checkStatus({ status }: Aop1Report): Problem[] {

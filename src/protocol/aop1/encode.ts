@@ -1,4 +1,5 @@
 /** Report ⇄ aop1. The block that is written is read back as the same report, and never exceeds the limit of its type of task. */
+import { pointer } from '../../core/problem.ts';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { stripControls } from '../text/clean.ts';
 import { shorten } from '../text/shorten.ts';
@@ -29,6 +30,10 @@ export const toReport = (value: Aop1Report): Report => ({
   startedAt: value.timestamps.start,
   completedAt: value.timestamps.end,
 });
+
+/** What a block says and a Report has no room for, by its place. */
+export const unreported = (value: Aop1Report): string[] =>
+  Object.keys(value.unknown ?? {}).map((name) => pointer(['unknown', name]));
 
 export interface Written {
   readonly text: string;

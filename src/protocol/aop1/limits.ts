@@ -31,10 +31,3 @@ export function taskTypeOf(category: string, saidType?: unknown): TaskType {
   if (typeof saidType === 'string' && Object.hasOwn(SUMMARY_CHARS, saidType)) return saidType as TaskType;
   return Object.hasOwn(BY_CATEGORY, category) ? (BY_CATEGORY[category] ?? 'other') : 'other';
 }
-
-/** Characters as a person counts them, more or less: code points. */
-export function charCount(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}

@@ -2,15 +2,17 @@
 import * as z from 'zod';
 import { error, type Problem } from '../../core/problem.ts';
 import { toProblems, validator } from '../text/validate.ts';
+import { SUMMARY_CHARS_MOST } from './limits.ts';
 
 const text = z.string().nullable();
 
+/** The value of a valid report; of an invalid one `summary` and `status` may be null or anything. */
 export const Aop1Value = z.strictObject({
   task: text,
-  summary: text,
+  summary: z.string().min(1).max(SUMMARY_CHARS_MOST),
   detailsFile: text,
   metrics: z.record(z.string(), z.string()),
-  status: z.enum(['success', 'failure', 'partial']).nullable(),
+  status: z.enum(['success', 'failure', 'partial']),
   timestamps: z.strictObject({ start: text, end: text }),
   unknown: z.record(z.string(), z.string()).optional(),
 });

@@ -72,14 +72,13 @@ function checkTask(value: Fields, received: string): Problem[] {
 function checkResponse(value: Fields, received: string): Problem[] {
   const size = checkSize('RESPONSE', received);
   if (size.length > 0) return size;
-  const problems = schemaProblems(validateResponse, value, 'E_MALFORMED_RESPONSE');
+  const problems = [...schemaProblems(validateResponse, value, 'E_MALFORMED_RESPONSE'), ...checkSoftLimits(value)];
   if (problems.some((problem) => problem.severity === 'error')) return problems;
   // Looked at alone, what the guard rails may ask for is a warning; `checkGuardRails` makes it an error where they do.
   const missing = missingByGuardRails(value as ResponseMessage, { finalSignal: true, minimalReport: true });
   return [
     ...problems,
     ...missing.map((path) => warning('E_FIELD_MISSING', path, 'its TASK may require this and it is not there')),
-    ...checkSoftLimits(value),
   ];
 }
 
@@ -94,11 +93,13 @@ function schemaProblems(validate: Validate, value: Fields, code: ErrorCode): Pro
   const issues = validate(value);
   if (issues.length === 0) return [];
   const later = isLater(String(value['aop_version']));
-  return issues.flatMap((issue) => {
-    const problems = toProblems([issue], value, isHardLimit(issue) ? 'E_CONTEXT_OVERFLOW' : code);
-    if (!later || issue.code !== 'unrecognized_keys') return problems;
-    return problems.map((problem) => warning('E_FIELD_UNKNOWN', problem.path, `${problem.message}; ignored`));
+  const problems = toProblems(issues, value, (issue) => {
+    if (isHardLimit(issue)) return 'E_CONTEXT_OVERFLOW';
+    return later && issue.code === 'unrecognized_keys' ? 'E_FIELD_UNKNOWN' : code;
   });
+  return problems.map((problem) =>
+    problem.code === 'E_FIELD_UNKNOWN' ? warning(problem.code, problem.path, `${problem.message}; ignored`) : problem,
+  );
 }
 
 const isHardLimit = (issue: z.core.$ZodIssue): boolean => issue.code === 'too_big' && issue.origin === 'array';

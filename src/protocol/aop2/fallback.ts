@@ -1,5 +1,6 @@
 /** A TASK that fails its schema is not dropped: it becomes a v1 prompt, and an event says so (contract §1.3). */
 import type { Problem } from '../../core/problem.ts';
+import { isFields } from '../text/fields.ts';
 import { toV1Prompt } from './prompt.ts';
 import type { VersionFallbackEvent } from './schema.ts';
 import { AOP_VERSION } from './version.ts';
@@ -33,11 +34,10 @@ export function fallBack(value: unknown, problems: readonly Problem[], received:
 }
 
 function ids(value: unknown): { session_id?: string; task_id?: string } {
-  const { session, task } = value as { session?: { session_id?: unknown } | null; task?: { task_id?: unknown } | null };
-  const session_id = session?.session_id;
-  const task_id = task?.task_id;
-  return {
-    ...(typeof session_id === 'string' && session_id !== '' ? { session_id } : {}),
-    ...(typeof task_id === 'string' && task_id !== '' ? { task_id } : {}),
+  const id = (outer: string, inner: string): Record<string, string> => {
+    const holder = isFields(value) ? value[outer] : null;
+    const found = isFields(holder) ? holder[inner] : null;
+    return typeof found === 'string' && found !== '' ? { [inner]: found } : {};
   };
+  return { ...id('session', 'session_id'), ...id('task', 'task_id') };
 }

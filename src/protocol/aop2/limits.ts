@@ -1,6 +1,6 @@
 /** Practical payload limits (contract §4). SOFT ones warn and never reject; HARD ones reject before anything is written or run. */
 import { error, type Problem, warning } from '../../core/problem.ts';
-import { exceedsBytes } from '../text/clean.ts';
+import { charCount, exceedsBytes } from '../text/clean.ts';
 
 const KB = 1024;
 export const MAX_BYTES = { TASK: 200 * KB, RESPONSE: 500 * KB } as const;
@@ -40,4 +40,4 @@ const field = (value: unknown, key: string): unknown =>
     ? (value as Record<string, unknown>)[key]
     : undefined;
 const items = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const length = (value: unknown): number => (typeof value === 'string' ? value.length : 0);
+const length = (value: unknown): number => (typeof value === 'string' ? charCount(value) : 0);

@@ -61,10 +61,10 @@ function pairs(reader: Reader, path: readonly string[], keys: readonly string[])
 }
 
 const input = (item: Reader): string =>
-  `${item.text('path') ?? '?'}${note(item.text('type'), item.flag('read_only') === false ? null : 'read only', item.text('description'))}`;
+  `${item.text('path') ?? ''}${note(item.text('type'), item.flag('read_only') === false ? null : 'read only', item.text('description'))}`;
 
 const expectedOutput = (item: Reader): string =>
-  `${item.text('path') ?? '?'}${note(item.text('type'), item.text('description'))}${checkedBy(item)}`;
+  `${item.text('path') ?? ''}${note(item.text('type'), item.text('description'))}${checkedBy(item)}`;
 
 function phase(item: Reader): string {
   const title = [item.text('phase_id'), item.text('label')].filter((part) => part !== null).join(', ');
@@ -97,10 +97,14 @@ const note = (...parts: (string | null)[]): string => {
   return said.length === 0 ? '' : ` (${said.join('; ')})`;
 };
 
-const list = (title: string, items: readonly string[]): string =>
-  items.length === 0 ? '' : [`${title}:`, ...items.map((item) => `- ${item}`)].join('\n');
+function list(title: string, items: readonly string[]): string {
+  const said = items.filter((item) => item !== '');
+  return said.length === 0 ? '' : [`${title}:`, ...said.map((item) => `- ${item}`)].join('\n');
+}
 
 const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 /** Said elsewhere or of no use to the agent that reads the prompt. */
 const SILENT = new Set(['aop_version', 'schema_version', 'protocol_family', 'message_type']);
@@ -117,12 +121,17 @@ class Reader {
     this.#read = read;
   }
 
-  #take(path: readonly string[], fits: (value: unknown) => boolean): unknown {
+  #look(path: readonly string[]): unknown {
     let at: unknown = this.#value;
     for (const key of path) at = isFields(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-    if (!fits(at)) return null;
-    this.#read.add(pointer([...this.#path, ...path]));
     return at;
+  }
+
+  #take(path: readonly string[], fits: (value: unknown) => boolean): unknown {
+    const value = this.#look(path);
+    if (!fits(value)) return null;
+    this.#read.add(pointer([...this.#path, ...path]));
+    return value;
   }
 
   text(...path: string[]): string | null {
@@ -140,10 +149,12 @@ class Reader {
     return value === null ? null : oneLine(stripControls(String(value)));
   }
 
+  /** The items that have fields. The list itself is not read by this: it is lost if nothing of its items is read. */
   items(...path: string[]): Reader[] {
-    const value = this.#take(path, Array.isArray) as unknown[] | null;
+    const value = this.#look(path);
+    if (!Array.isArray(value)) return [];
     const at = [...this.#path, ...path];
-    return (value ?? []).map((item, i) => new Reader(item, [...at, i], this.#read));
+    return value.flatMap((item, i) => (isFields(item) ? [new Reader(item, [...at, i], this.#read)] : []));
   }
 
   /** The outermost fields of which nothing was read, and of fields read in part, the parts that were not. */
@@ -160,7 +171,7 @@ class Reader {
         const here = path + pointer([key]);
         if (path === '' && SILENT.has(key)) continue;
         if (partly.has(here)) visit(child, here);
-        else if (!this.#read.has(here)) lost.push(here);
+        else if (!this.#read.has(here) && !isEmptyList(child)) lost.push(here);
       }
     };
     visit(this.#value, '');

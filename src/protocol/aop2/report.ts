@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type Artifact, emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, isEmpty, readFields, writeFields } from '../report-fields.ts';
 import { exceedsBytes } from '../text/clean.ts';
+import { unrepeated } from '../text/fields.ts';
 import { MAX_BYTES } from './limits.ts';
 import { Provider, type ResponseMessage } from './schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';
@@ -72,6 +73,12 @@ export function toReport(response: ResponseMessage): Report {
     ...readFields(response.extensions?.['x_report'], EXTRA),
   };
 }
+
+/** What a RESPONSE says and a Report has no room for, by its place. */
+export const unreported = (response: ResponseMessage): string[] =>
+  unrepeated(response, write(toReport(response))).filter(
+    (path) => path !== '/aop_version' && path !== '/schema_version',
+  );
 
 const known = (name: string): string | null => (name === UNKNOWN ? null : name);
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

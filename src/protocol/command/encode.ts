@@ -7,14 +7,15 @@ export type Encoded = { readonly ok: true; readonly line: string } | { readonly 
 
 /**
  * The inverse of decoding, by construction: the line is read back before it is given out. The language has no escapes, so a
- * value with a line break, with blanks at the line's end, or that ends in what reads as a modifier cannot be said.
+ * value with a line break, with blanks at the line's end, or that ends in what reads as a modifier cannot be said; nor can a
+ * limit without a parameter before it. A problem's path leads into the command that was given, not into what its line reads as.
  */
 export function encodeCommand(command: Command, options: DecodeOptions = {}): Encoded {
   const line = write(command);
   const back = readCommand(line, options);
-  const broken = back.problems.find((problem) => problem.severity === 'error');
-  if (broken !== undefined) return { ok: false, problem: broken };
   const path = back.command === null ? '' : difference(command, back.command);
+  const broken = back.problems.find((problem) => problem.severity === 'error');
+  if (broken !== undefined) return { ok: false, problem: { ...broken, path: path ?? broken.path } };
   if (path === null) return { ok: true, line };
   return {
     ok: false,
@@ -33,7 +34,7 @@ function difference(a: Command, b: Command): string | null {
   if (a.name !== b.name) return '/name';
   const param = a.params.findIndex((value, i) => value !== b.params[i]);
   if (param >= 0) return `/params/${param}`;
-  if (a.params.length !== b.params.length) return '/params';
   if (a.limit !== b.limit) return '/limit';
-  return a.persistent === b.persistent ? null : '/persistent';
+  if (a.persistent !== b.persistent) return '/persistent';
+  return a.params.length === b.params.length ? null : '/params';
 }

@@ -17,13 +17,14 @@ export const isLimitModifier = (segment: string): boolean => isLimitWord(segment
 
 /**
  * Reads modifiers off the end, in any order, each kind at most once: what stands before them belongs to the parameters.
- * It stops at `fewest`, since the only value left is never a modifier (DECISIONS §11): `#STATE:save:k:brief` saves the word.
+ * The only value left is never a modifier (DECISIONS §11), so it stops at `fewest`, and at one even where a form needs none:
+ * `#STATE:save:k:brief` saves the word, `#SUMMARY:brief` sums it up.
  */
 export function takeModifiers(segments: readonly string[], fewest: number, persistable: boolean): Modifiers {
   let end = segments.length;
   let limit: string | null = null;
   let persistent = false;
-  while (end > fewest) {
+  while (end > Math.max(1, fewest)) {
     const last = segments[end - 1] as string;
     if (persistable && !persistent && last === 'persistent') persistent = true;
     else if (limit === null && isLimitModifier(last)) limit = last;

@@ -7,7 +7,7 @@ import { exceedsTokens } from './tokens.ts';
 
 /**
  * Gives the colons that separate nothing back to the parameter they belong to: a drive letter's (`C:/x.ctx`) to its path, those
- * that are over to the parameter that absorbs them (`image:1.2:amd64`).
+ * that are over to the last parameter, where it takes the rest of the line (`image:1.2:amd64`).
  */
 export function fitParams(form: CommandForm, segments: readonly string[]): string[] {
   const first = form.sub === null ? 0 : 1;
@@ -17,18 +17,17 @@ export function fitParams(form: CommandForm, segments: readonly string[]): strin
       params.splice(first + i, 2, `${params[first + i]}:${params[first + i + 1]}`);
     }
   });
-  const at = form.params.findIndex((param) => param.absorbs);
-  const over = params.length - most(form);
-  if (at < 0 || over <= 0) return params;
-  const from = first + at;
-  const to = from + over + 1;
-  // Not `splice` with a spread: a million pieces are more than a call takes.
-  return [...params.slice(0, from), params.slice(from, to).join(':'), ...params.slice(to)];
+  if (form.params.at(-1)?.absorbs !== true || params.length <= most(form)) return params;
+  const last = most(form) - 1;
+  return [...params.slice(0, last), params.slice(last).join(':')];
 }
 
 const startsWithDrive = (letter = '', path = ''): boolean => /^[A-Za-z]$/.test(letter) && /^[/\\]/.test(path);
 
-/** The number first: where it is wrong, nothing can be said of each one's form. */
+/**
+ * The number first: where it is wrong, nothing can be said of each one's form. The place of a parameter that is missing is the
+ * one it would have (DECISIONS §11).
+ */
 export function checkParams(
   form: CommandForm,
   params: readonly string[],
@@ -36,17 +35,24 @@ export function checkParams(
   countTokens: CountTokens | undefined,
 ): Problem[] {
   const first = form.sub === null ? 0 : 1;
-  if (params.length < fewest(form) || params.length > most(form)) {
-    return [error('E002', '/params', `expected ${expected}, got ${amount(params.length - first)}`)];
-  }
+  const amiss = missingOrOver(form, params.length);
   const empty = params.indexOf('');
-  if (empty >= 0) {
+  if (empty >= 0 && (amiss === null || empty < amiss)) {
     return [error('E002', `/params/${empty}`, `expected ${expected}, got an empty parameter`)];
+  }
+  if (amiss !== null) {
+    return [error('E002', `/params/${amiss}`, `expected ${expected}, got ${amount(params.length - first)}`)];
   }
   return form.params.flatMap((param, i) => {
     const value = params[first + i];
     return value === undefined ? [] : check(param, value, `/params/${first + i}`, countTokens);
   });
+}
+
+/** The index of the first parameter that is missing or is one too many; null where their number is right. */
+function missingOrOver(form: CommandForm, count: number): number | null {
+  if (count < fewest(form)) return count;
+  return count > most(form) ? most(form) : null;
 }
 
 const amount = (count: number): string =>

@@ -45,7 +45,7 @@ const REQUIRED: Omit<Param, 'name'> = {
 const param = (name: string, more: Partial<Param> = {}): Param => ({ ...REQUIRED, name, ...more });
 const word = (name: string, words: readonly string[]): Param => param(name, { form: 'word', words });
 const optional = (of: Param, fallback: string | null = null): Param => ({ ...of, required: false, fallback });
-/** The parameter that takes the rest of the line (DECISIONS §10). */
+/** The last parameter of STATE:save, SIGNAL, BROADCAST, DIRECT and ERROR, and of no other, takes the rest of the line (DECISIONS §10). */
 const rest = (name: string, more: Partial<Param> = {}): Param => param(name, { absorbs: true, ...more });
 
 const form = (
@@ -81,8 +81,7 @@ const ID = param('id');
 const CHANNEL = param('channel');
 const AGENT = param('agent');
 const FILE = param('filepath', { form: 'path' });
-/** A resource may be a path or `host:port`: it takes the colons that the time-out leaves. */
-const RESOURCE = rest('resource', { form: 'path' });
+const RESOURCE = param('resource', { form: 'path' });
 
 export const COMMANDS = {
   // `#HELP:#STATE:save` names a command and its form, each a parameter of its own.

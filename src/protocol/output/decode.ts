@@ -73,7 +73,7 @@ function readMapping(text: string): { value: Fields } | { problem: Problem } {
 
 function checkInlineData(value: Fields): Problem[] {
   const inline = isFields(value['_handoff']) ? value['_handoff']['inline_data'] : undefined;
-  const bytes = utf8Length(JSON.stringify(inline ?? null));
+  const bytes = utf8Length(typeof inline === 'string' ? inline : JSON.stringify(inline ?? null));
   if (bytes <= INLINE_BYTES) return [];
   const path = '/_handoff/inline_data';
   return [
@@ -102,7 +102,7 @@ function filledIn(value: Fields, paths: readonly (readonly string[])[]): Problem
   const isThere = (path: readonly string[]): boolean => {
     let at: unknown = value;
     for (const key of path) at = isFields(at) ? at[key] : undefined;
-    return at !== undefined;
+    return at !== undefined && at !== null;
   };
   const missing = paths.filter((path) => !isThere(path));
   return missing.map((path) =>

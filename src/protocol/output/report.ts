@@ -1,6 +1,7 @@
 /** Report ⇄ a Report node and the OUTPUT envelope that hands it on. The node's data carries all but the outcome, which is said by confidence and readiness. */
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, readFields, writeFields } from '../report-fields.ts';
+import { unrepeated } from '../text/fields.ts';
 import { decodeGraphUpdate, decodeOutput } from './decode.ts';
 import { encodeGraphUpdate, encodeOutput, nodeId } from './encode.ts';
 import { type AddNode, NodeId, type Output } from './schema.ts';
@@ -47,9 +48,21 @@ export function toReport(output: Output, node: AddNode | null): Report {
 }
 
 function outcomeOf({ _meta: meta, _handoff: handoff }: Output, node: AddNode | null): Outcome {
+  // A person's no is no success, however sure they are of it.
+  if (handoff.approval_status === 'rejected') return 'failed';
+  if (handoff.approval_status === 'changes_requested') return 'partial';
   if (handoff.approval_required === true) return 'needs_review';
   if (meta.output_type === 'uncertainty' || meta.confidence < ESCALATE_BELOW) return 'blocked';
   return node?.handoff?.ready_for_next === false ? 'partial' : 'done';
+}
+
+/** What a node and its envelope say and a Report has no room for, by its place. */
+export function unreported(output: Output, node: AddNode | null): string[] {
+  const said = build(toReport(output, node), node?.metadata.created_at ?? '');
+  const changed = ['/type', '/node_type', '/metadata', '/_meta/output_type', '/_meta/timestamp', '/_meta/domain'];
+  return [...unrepeated(node, said.node), ...unrepeated(output, said.output)].filter(
+    (path) => !changed.some((prefix) => path.startsWith(prefix)),
+  );
 }
 
 export interface Written {
@@ -58,6 +71,12 @@ export interface Written {
 }
 
 export function fromReport(report: Report, now: string): Written {
+  const { node, output } = build(report, now);
+  const text = `${encodeGraphUpdate(node)}\n${encodeOutput(output)}`;
+  return { text, lost: losses(report, readBack(node, output)) };
+}
+
+function build(report: Report, now: string): { node: AddNode; output: Output } {
   const blocked = report.outcome === 'blocked';
   const outputType = blocked ? 'uncertainty' : 'analysis';
   const confidence = isConfidence(report.confidence) ? report.confidence : blocked ? UNSURE : ESCALATE_BELOW;
@@ -86,8 +105,7 @@ export function fromReport(report: Report, now: string): Written {
       ...(report.outcome === 'needs_review' ? { approval_required: true } : {}),
     },
   } as Output;
-  const text = `${encodeGraphUpdate(node)}\n${encodeOutput(output)}`;
-  return { text, lost: losses(report, readBack(node, output)) };
+  return { node, output };
 }
 
 const isConfidence = (value: number | null): value is number => value !== null && value >= 0 && value <= 1;

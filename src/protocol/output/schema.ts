@@ -1,4 +1,7 @@
-/** OUTPUT envelopes and GRAPH_UPDATE blocks: what is required and what form it has. Other fields are the document's to add, and kept. */
+/**
+ * OUTPUT envelopes and GRAPH_UPDATE blocks: what is required and what form it has. Other fields are the document's to add, and
+ * kept. In YAML a key without a value is null; where a field is not required, that is as good as leaving it out.
+ */
 import * as z from 'zod';
 
 const name = z.string().min(1);
@@ -23,43 +26,43 @@ export const Output = z.looseObject({
   _meta: z.looseObject({
     output_type: OutputType,
     created_by: name,
-    domain: name.optional(),
-    timestamp: name.optional(),
+    domain: name.nullish(),
+    timestamp: name.nullish(),
     confidence,
   }),
   _handoff: z.looseObject({
     next_stage: name,
     graph_node: NodeId,
     required_fields: fields,
-    optional_fields: fields.optional(),
+    optional_fields: fields.nullish(),
     inline_data: z.unknown().optional(),
-    approval_required: z.boolean().optional(),
-    approval_question: z.string().optional(),
-    approval_status: z.enum(['approved', 'rejected', 'changes_requested']).optional(),
-    escalation_reason: z.string().optional(),
-    detail_nodes: z.record(z.string(), z.array(NodeId)).optional(),
+    approval_required: z.boolean().nullish(),
+    approval_question: z.string().nullish(),
+    approval_status: z.enum(['approved', 'rejected', 'changes_requested']).nullish(),
+    escalation_reason: z.string().nullish(),
+    detail_nodes: z.record(z.string(), z.array(NodeId)).nullish(),
   }),
 });
 
 const Handoff = z.looseObject({
-  ready_for_next: z.boolean().optional(),
-  next_stage: name.optional(),
-  required_fields: fields.optional(),
-  optional_fields: fields.optional(),
+  ready_for_next: z.boolean().nullish(),
+  next_stage: name.nullish(),
+  required_fields: fields.nullish(),
+  optional_fields: fields.nullish(),
 });
 
 const Lineage = z.looseObject({
-  created_from_node: NodeId.nullable().optional(),
-  created_from_nodes: z.array(NodeId).optional(),
-  consumed_by_nodes: z.array(NodeId).optional(),
+  created_from_node: NodeId.nullish(),
+  created_from_nodes: z.array(NodeId).nullish(),
+  consumed_by_nodes: z.array(NodeId).nullish(),
 });
 
 const metadata = {
   created_by: name,
   confidence,
-  created_at: name.optional(),
-  domain: name.optional(),
-  output_type: OutputType.optional(),
+  created_at: name.nullish(),
+  domain: name.nullish(),
+  output_type: OutputType.nullish(),
 };
 
 const Data = z.record(z.string(), z.unknown());
@@ -70,22 +73,22 @@ export const AddNode = z.looseObject({
   node_type: name,
   metadata: z.looseObject(metadata),
   data: Data,
-  handoff: Handoff.optional(),
-  lineage: Lineage.optional(),
+  handoff: Handoff.nullish(),
+  lineage: Lineage.nullish(),
 });
 
 /** Only what changes is given. */
 export const UpdateNode = z.looseObject({
   type: z.literal('update_node'),
   node_id: NodeId,
-  node_type: name.optional(),
-  metadata: z.looseObject(metadata).partial().optional(),
-  data: Data.optional(),
-  handoff: Handoff.optional(),
-  lineage: Lineage.optional(),
+  node_type: name.nullish(),
+  metadata: z.looseObject({ ...metadata, created_by: name.nullish(), confidence: confidence.nullish() }).nullish(),
+  data: Data.nullish(),
+  handoff: Handoff.nullish(),
+  lineage: Lineage.nullish(),
 });
 
-const edge = { source: NodeId, target: NodeId, relation: name.optional() };
+const edge = { source: NodeId, target: NodeId, relation: name.nullish() };
 export const AddEdge = z.looseObject({ type: z.literal('add_edge'), ...edge });
 export const UpdateEdge = z.looseObject({ type: z.literal('update_edge'), ...edge });
 

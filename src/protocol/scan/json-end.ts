@@ -24,18 +24,33 @@ const COMMA_OR_END = 5;
 const OBJECT = 0x7b; // {
 const ARRAY = 0x5b; // [
 
+/** An object within the value that begins at the margin of a line: a message of its own, if the value around it never ends. */
+export interface Inner {
+  readonly firstLine: number;
+  readonly lastLine: number;
+  /** The index behind it in its last line. */
+  readonly end: number;
+}
+
 export interface JsonScan {
   /** The brackets that are open. */
   readonly stack: number[];
   expect: number;
+  /** The number of the next line, 0 for the one on which the value begins. */
+  line: number;
+  /** Objects at the margin that are open, with the depth at which they stand. */
+  readonly margins: { readonly depth: number; readonly line: number }[];
+  /** Those that are complete, the outermost of each. */
+  readonly inner: Inner[];
 }
 
-export const createJsonScan = (): JsonScan => ({ stack: [], expect: VALUE });
+export const createJsonScan = (): JsonScan => ({ stack: [], expect: VALUE, line: 0, margins: [], inner: [] });
 
 /** Takes the next line of a value that begins with `{` or `[`. @returns the index behind the value's end, or OPEN, or BROKEN */
 export function scanJson(scan: JsonScan, line: string, from: number): number {
   const { stack } = scan;
   let expect = scan.expect;
+  if (scan.line > 0 && line.charCodeAt(0) === OBJECT) scan.margins.push({ depth: stack.length, line: scan.line });
   for (let i = from; i < line.length; ) {
     const c = line.charCodeAt(i);
     if (c === 0x22) {
@@ -65,6 +80,7 @@ export function scanJson(scan: JsonScan, line: string, from: number): number {
       expect = COMMA_OR_END;
       i++;
       if (stack.length === 0) return i;
+      if (scan.margins.length > 0) closeMargin(scan, i);
     } else {
       const end = scalarEnd(line, i, c);
       if (end === i || expect > VALUE_OR_END) return BROKEN;
@@ -73,7 +89,16 @@ export function scanJson(scan: JsonScan, line: string, from: number): number {
     }
   }
   scan.expect = expect;
+  scan.line++;
   return OPEN;
+}
+
+function closeMargin({ stack, margins, inner, line }: JsonScan, end: number): void {
+  const margin = margins[margins.length - 1];
+  if (margin === undefined || margin.depth !== stack.length) return;
+  margins.pop();
+  while ((inner[inner.length - 1]?.firstLine ?? -1) >= margin.line) inner.pop();
+  inner.push({ firstLine: margin.line, lastLine: line, end });
 }
 
 /** The index behind a number, true, false or null; `i` itself where there is none. */

@@ -32,6 +32,7 @@ export interface JsonPieces {
 
 interface Open {
   readonly line: number;
+  /** Where in its first line the value begins. */
   readonly start: number;
   readonly prefixed: boolean;
   readonly scan: JsonScan;
@@ -62,42 +63,66 @@ export function ownerOfHead(head: string): JsonOwner | null {
 export function createJsonPieces(sink: JsonSink): JsonPieces {
   let open: Open | null = null;
 
-  /** A complete value. Behind `AOF/1` it is ours whatever it says. */
-  const complete = (value: unknown, received: string, line: number, prefixed: boolean): boolean => {
-    if (!isFields(value)) return false;
-    const owner = prefixed ? 'aof' : ownerOf(value);
-    if (owner === null) return false;
-    sink.value(owner, value, received, line);
+  /** A complete value: ours or not. Behind `AOF/1` it is ours whatever it says. */
+  const complete = (received: string, line: number, prefixed: boolean): boolean => {
+    const value = prefixed || mayBeOurs(received) ? parseJson(received) : undefined;
+    const owner = isFields(value) ? (prefixed ? 'aof' : ownerOf(value)) : null;
+    if (owner === null) {
+      // What looks like JSON to the scanner and is none behind all, such as a number 1.2.3.
+      if (prefixed) sink.brokenAof(received, line);
+      return prefixed;
+    }
+    sink.value(owner, value as Fields, received, line);
     return true;
   };
 
-  const take = (at: Open, line: string, number: number): void => {
-    const end = scanJson(at.scan, line, number === at.line ? at.start : 0);
-    if (end === BROKEN) {
-      const isFirst = number === at.line;
-      giveUp(at);
-      if (!isFirst) sink.again(line, number);
-      else if (!at.prefixed) sink.text(line, number);
-      return;
+  /**
+   * The values of a line from an index on. Objects one after another may each be a message; words behind one are words. Nothing
+   * of a line without a message is taken out of it.
+   */
+  const values = (line: string, start: number, number: number, prefixed: boolean): void => {
+    let isOurs = false;
+    for (let from = start; ; ) {
+      const isPrefixed = prefixed && from === start;
+      const scan = createJsonScan();
+      const end = scanJson(scan, line, from);
+      if (end === OPEN) {
+        open = { line: number, start: from, prefixed: isPrefixed, scan, lines: [], chars: 0, head: null };
+        return keep(open, line);
+      }
+      if (end === BROKEN) {
+        if (isPrefixed) sink.brokenAof(line.slice(from), number);
+        else sink.text(isOurs ? line.slice(from) : line, number);
+        return;
+      }
+      isOurs = complete(line.slice(from, end), number, isPrefixed) || isOurs;
+      const next = skipSpaces(line, end);
+      if (line[from] !== '{' || line[next] !== '{') {
+        if (!isOurs) sink.text(line, number);
+        else if (next < line.length) sink.text(line.slice(next), number);
+        return;
+      }
+      from = next;
     }
+  };
+
+  const take = (at: Open, line: string, number: number): void => {
+    const end = scanJson(at.scan, line, 0);
+    if (end === BROKEN) return giveUp(at, line, number);
     keep(at, line);
     if (end === OPEN) return;
     open = null;
     if (at.head !== null) return tooLong(at);
     const all = at.lines.join('\n');
-    const received = all.slice(at.start, all.length - line.length + end);
-    const value = at.prefixed || mayBeOurs(received) ? parseJson(received) : null;
-    if (value === undefined) return giveUp(at);
-    const isOurs = complete(value, received, at.line, at.prefixed);
-    const rest = line.slice(end);
-    // Objects one after another on a line may each be a message; words behind one are words.
-    const goesOn = received.startsWith('{') && rest.trimStart().startsWith('{');
+    const isOurs = complete(all.slice(at.start, all.length - line.length + end), at.line, at.prefixed);
+    const next = skipSpaces(line, end);
+    const goesOn = all[at.start] === '{' && line[next] === '{';
     if (!isOurs) {
       if (goesOn) at.lines[at.lines.length - 1] = line.slice(0, end);
       for (const [i, held] of at.lines.entries()) sink.text(held, at.line + i);
     }
-    if (goesOn) sink.again(rest.trimStart(), number);
-    else if (isOurs) sink.text(rest, number);
+    if (goesOn) values(line, next, number, false);
+    else if (isOurs && next < line.length) sink.text(line.slice(next), number);
   };
 
   const keep = (at: Open, line: string): void => {
@@ -115,16 +140,25 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
   };
 
   /**
-   * What looked like JSON is none. Its lines were read as JSON, so all that can still be in them is a message that is whole on
-   * one line, at the margin.
+   * What looked like JSON is none: a line broke it, or the text ended. Its lines were read as JSON, so all that can still be in
+   * them are objects that begin at the margin and are complete. The line that broke it is read afresh.
    */
-  const giveUp = (at: Open): void => {
+  const giveUp = (at: Open, line: string | null, number: number): void => {
     open = null;
     if (at.prefixed) sink.brokenAof(at.lines.join('\n').slice(at.start), at.line);
-    for (const [i, line] of at.lines.entries()) {
-      const value = i > 0 && line.startsWith('{') && line.trimEnd().endsWith('}') ? parseJson(line) : undefined;
-      if (!complete(value, line.trimEnd(), at.line + i, false) && !at.prefixed) sink.text(line, at.line + i);
+    const lines = line === null ? at.lines : [...at.lines, line];
+    let next = 0;
+    const textUpTo = (end: number): void => {
+      for (; next < end; next++) if (!at.prefixed || next > 0) sink.text(lines[next] ?? '', at.line + next);
+    };
+    for (const { firstLine, lastLine, end } of at.head === null ? at.scan.inner : []) {
+      const held = lines.slice(firstLine, lastLine + 1);
+      const received = `${held.slice(0, -1).join('\n')}${held.length > 1 ? '\n' : ''}${(held.at(-1) ?? '').slice(0, end)}`;
+      textUpTo(firstLine);
+      if (complete(received, at.line + firstLine, false)) next = lastLine + 1;
     }
+    textUpTo(at.lines.length);
+    if (line !== null && next <= at.lines.length) sink.again(line, number);
   };
 
   return {
@@ -133,25 +167,28 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
     },
     open(line, start, number, prefixed) {
       const received = line.slice(start).trimEnd();
-      // The common case, a value on one line, costs one native parse.
+      // The common case, a message on one line, costs one native parse.
       if (received.endsWith('}') && (prefixed || mayBeOurs(received))) {
         const value = parseJson(received);
-        if (value !== undefined) {
-          if (!complete(value, received, number, prefixed)) sink.text(line, number);
-          return;
-        }
+        const owner = isFields(value) ? (prefixed ? 'aof' : ownerOf(value)) : null;
+        if (owner !== null) return sink.value(owner, value as Fields, received, number);
       }
-      open = { line: number, start, prefixed, scan: createJsonScan(), lines: [], chars: 0, head: null };
-      take(open, line, number);
+      values(line, start, number, prefixed);
     },
     take(line, number) {
       if (open !== null) take(open, line, number);
     },
     end() {
       if (open === null) return;
-      if (open.head === null) giveUp(open);
+      if (open.head === null) giveUp(open, null, 0);
       else tooLong(open);
       open = null;
     },
   };
+}
+
+function skipSpaces(line: string, from: number): number {
+  let i = from;
+  while (line[i] === ' ' || line[i] === '\t' || line[i] === '\r') i++;
+  return i;
 }

@@ -1,8 +1,11 @@
 /** Chunks of text → lines, whatever the line ends (LF, CRLF, CR), with a bound on what is held of a line that does not end. */
 import { BLANK, glance, MAYBE } from './openers.ts';
 
-/** The longest message of any dialect (aof: 10 MB); no line needs to be held beyond it. */
-export const MAX_LINE = 10 * 1024 * 1024;
+/** The longest message of any dialect (aof: 10 MB). */
+export const MAX_MESSAGE = 10 * 1024 * 1024;
+
+/** What is held of a line or of a value: a message, and room for what stands before it on its line. */
+export const MAX_LINE = MAX_MESSAGE + 4096;
 
 export interface LineSink {
   /** Whether the sink wants every line as text; else only those that may begin something. */

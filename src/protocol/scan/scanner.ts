@@ -48,6 +48,9 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   let onlyCommands = true;
   let sawV1 = false;
   let isFirst = true;
+  let isRereading = false;
+  /** A line of `AOF/1` alone: the JSON may follow on the next. */
+  let prefix: { readonly line: number; readonly isFirst: boolean } | null = null;
 
   const found = (piece: Piece): void => {
     aop1.interrupt();
@@ -62,10 +65,23 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   };
 
   const begin = (line: string, number: number): void => {
+    const isBlank = line.trim() === '';
+    if (prefix !== null && !isBlank) {
+      const { line: at, isFirst: wasFirst } = prefix;
+      prefix = null;
+      if (line.trimStart().startsWith('{')) return json.open(line, indentOf(line), number, true);
+      brokenPrefix('AOF/1', at, wasFirst);
+    }
     const opener = openerOf(line);
     if (opener === null) text(line, number);
     else begins[opener](line, number);
-    if (isFirst && line.trim() !== '') isFirst = false;
+    if (!isBlank) isFirst = false;
+  };
+
+  /** Prose may begin with the name; a text that begins with it is ours, whatever follows. */
+  const brokenPrefix = (line: string, number: number, wasFirst: boolean): void => {
+    if (wasFirst) found({ kind: 'broken-aof', line: number, text: line.trim() });
+    else text(line, number);
   };
 
   const begins: Record<Opener, (line: string, number: number) => void> = {
@@ -74,20 +90,21 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
       aop1.line(line, number, fence !== null);
     },
     graph(line, number) {
-      yaml = openGraph(line, number);
+      if (isRereading) text(line, number);
+      else yaml = openGraph(line, number);
     },
     output(line, number) {
-      yaml = openOutput(line, number);
+      if (isRereading) text(line, number);
+      else yaml = openOutput(line, number);
     },
     json(line, number) {
       json.open(line, indentOf(line), number, false);
     },
     aof(line, number) {
-      const [before] = /^[ \t]*AOF\/1[ \t]*(?=\{)/.exec(line) ?? [];
-      if (before !== undefined) json.open(line, before.length, number, true);
-      // Prose may begin with the name; a text that begins with it is ours, whatever follows.
-      else if (isFirst) found({ kind: 'broken-aof', line: number, text: line.trim() });
-      else text(line, number);
+      const [before] = /^[ \t]*AOF\/1\s*/.exec(line) ?? [''];
+      if (before.length === line.length) prefix = { line: number, isFirst };
+      else if (line[before.length] === '{') json.open(line, before.length, number, true);
+      else brokenPrefix(line, number, isFirst);
     },
     command(line, number) {
       const name = commandName(line);
@@ -117,8 +134,19 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     yaml = null;
     if (block.kind === 'graph') found({ kind: 'graph', line: block.line, text: block.text(), closed: block.complete });
     else if (block.complete) found({ kind: 'output', line: block.line, text: block.text() });
-    // `OUTPUT:` and nothing under it is a heading.
-    else for (const [i, line] of block.text().split('\n').entries()) text(line, block.line + i);
+    else text(block.text().split('\n', 1)[0] ?? '', block.line);
+    if (!block.complete) reread(block);
+  };
+
+  /** What was held for a block that was none may hold other messages. Blocks are not looked for again: that would have no end. */
+  const reread = (block: YamlBlock): void => {
+    const { lines, offset } = block.rest();
+    isRereading = true;
+    for (const [i, line] of lines.entries()) {
+      if (json.isOpen) json.take(line, block.line + offset + i);
+      else begin(line, block.line + offset + i);
+    }
+    isRereading = false;
   };
 
   /** The beginning of a line that is longer than any message: its rest was dropped. */
@@ -132,7 +160,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
 
   return {
     get wantsAll() {
-      return yaml !== null || json.isOpen || aop1.collecting;
+      return yaml !== null || json.isOpen || aop1.collecting || prefix !== null;
     },
     get sawV1() {
       return sawV1;
@@ -154,6 +182,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     },
     end() {
       if (yaml !== null) closeYaml(yaml);
+      if (prefix !== null) brokenPrefix('AOF/1', prefix.line, prefix.isFirst);
       json.end();
       const report = aop1.end();
       if (report !== null) emit({ kind: 'aop1', line: report.block.line, found: report });

@@ -1,4 +1,5 @@
 /** The two blocks of YAML in a text: `[GRAPH_UPDATE]` with a closing marker, and `OUTPUT:` with its indentation. Held up to a bound. */
+import { commandName, isKnownCommand } from '../command/decode.ts';
 import { MAX_YAML_CHARS } from '../text/yaml.ts';
 import { indentOf, openerOf } from './openers.ts';
 
@@ -6,37 +7,41 @@ export interface YamlBlock {
   readonly kind: 'graph' | 'output';
   /** The number of its first line. */
   readonly line: number;
-  /** Takes a line. @returns whether the line belongs to the block; if not, the block has ended before it */
+  /** Takes a line, which may be the last one of the block; or says that the block has ended before it. */
   take(line: string): 'taken' | 'last' | 'ended';
-  /** The YAML, its indentation taken away. */
-  text(): string;
-  /** Whether a closing marker came (graph), or anything at all (output). */
+  /** Whether it is what it began as: a block that was closed, an envelope. */
   readonly complete: boolean;
+  text(): string;
+  /** What of an incomplete block is to be read afresh, and how many lines behind the block's first it begins. */
+  rest(): { readonly lines: readonly string[]; readonly offset: number };
 }
 
 const CLOSE = /^[ \t]*(?:\*\*)?\[\/GRAPH_UPDATE\](?:\*\*)?\s*$/;
 
 export function openGraph(first: string, line: number): YamlBlock {
-  const indent = indentOf(first);
-  const lines = createHeld(indent);
-  let closed = false;
-  return {
-    kind: 'graph',
+  const base = indentOf(first);
+  const held = createHeld();
+  /** Where the marker that closes may stand: as far right as the YAML itself, not within its texts. */
+  let margin: number | null = null;
+  const block = {
+    kind: 'graph' as const,
     line,
-    get complete() {
-      return closed;
-    },
-    text: lines.text,
-    take(next) {
-      if (indentOf(next) > indent) lines.push(next);
-      else if (CLOSE.test(next)) {
-        closed = true;
+    complete: false as boolean,
+    text: held.text,
+    rest: () => behindUnclosed(held.lines, base),
+    take(next: string) {
+      const indent = indentOf(next);
+      if (indent <= Math.max(base, margin ?? base) && CLOSE.test(next)) {
+        block.complete = true;
         return 'last';
-      } else if (endsUnclosed(next)) return 'ended';
-      else lines.push(next);
+      }
+      if (indent <= base && endsUnclosed(next)) return 'ended';
+      if (margin === null && next.trim() !== '') margin = indent;
+      held.push(next);
       return 'taken';
     },
-  };
+  } satisfies YamlBlock;
+  return block;
 }
 
 /** No YAML of a node has these at its own margin: whoever forgot to close the block has gone on to something else. */
@@ -45,40 +50,92 @@ function endsUnclosed(line: string): boolean {
   return opener === 'marker' || opener === 'graph' || opener === 'output' || opener === 'fence' || opener === 'aof';
 }
 
+/** In a block that is closed, `{…}` may be its YAML and `#NAME` a comment of it; in one that is not, they are what comes after it. */
+function behindUnclosed(lines: readonly string[], base: number): ReturnType<YamlBlock['rest']> {
+  const begun = lines.findIndex((line) => line.trim() !== '' && !/^\s*[{[]/.test(line));
+  const offset = lines.findIndex((line, i) => {
+    if (indentOf(line) > base) return false;
+    const name = commandName(line);
+    return (name !== null && isKnownCommand(name)) || (begun >= 0 && i > begun && /^\s*\{/.test(line));
+  });
+  return offset < 0 ? { lines: [], offset: 0 } : { lines: lines.slice(offset), offset: offset + 1 };
+}
+
+/** `OUTPUT:` is an envelope if one of its two parts stands under it; else it is a heading, and what stands under it is text. */
+const PART = /^\s*["']?(?:_meta|_handoff)["']?\s*:/;
+const KEY = /^\s*(?:"[^"]*"|'[^']*'|[^\s"'#:{}[\]-][^:]*)\s*:(?:\s|$)|^\s*[}\]]/;
+const COMMENT = /^\s*#(?![A-Z])/;
+
 export function openOutput(first: string, line: number): YamlBlock {
-  const indent = indentOf(first);
-  const lines = createHeld(indent);
-  lines.push(first);
-  // `OUTPUT: {…}` says it all in flow style; else what is indented below is what it says.
-  let complete = first.includes('{');
-  return {
-    kind: 'output',
+  const held = createHeld();
+  held.push(first);
+  const block = {
+    kind: 'output' as const,
     line,
-    get complete() {
-      return complete;
-    },
-    text: lines.text,
-    take(next) {
-      const blank = next.trim() === '';
-      // A comment at the margin is YAML too, a `#COMMAND` is not.
-      if (!blank && indentOf(next) <= indent && !/^[ \t]*#(?![A-Z])/.test(next)) return 'ended';
-      if (indentOf(next) > indent && !blank && !/^\s*#/.test(next)) complete = true;
-      lines.push(next);
-      return 'taken';
-    },
+    complete: false as boolean,
+    text: held.text,
+    rest: () => ({ lines: held.lines.slice(1), offset: 1 }),
+  };
+  const isPart = (): void => {
+    block.complete = true;
+  };
+  return Object.assign(block, {
+    take: first.includes('{') ? takeFlow(first, held, isPart) : takeIndented(first, held, isPart),
+  });
+}
+
+type Take = YamlBlock['take'];
+
+function takeIndented(first: string, held: Held, isPart: () => void): Take {
+  const base = indentOf(first);
+  let margin: number | null = null;
+  return (next) => {
+    const indent = indentOf(next);
+    if (next.trim() !== '' && !COMMENT.test(next)) {
+      if (indent <= base) return 'ended';
+      margin ??= indent;
+      // Left of the envelope's own margin, or at it and no key: words that someone indented.
+      if (indent < margin || (indent === margin && !KEY.test(next))) return 'ended';
+      if (indent === margin && PART.test(next)) isPart();
+    }
+    held.push(next);
+    return 'taken';
   };
 }
 
-function createHeld(indent: number): { push(line: string): void; text(): string } {
+/** `OUTPUT: {…}` goes on until its brackets are closed. */
+function takeFlow(first: string, held: Held, isPart: () => void): Take {
+  let depth = 0;
+  const read = (line: string): void => {
+    const bare = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '""');
+    for (const c of bare) depth += c === '{' || c === '[' ? 1 : c === '}' || c === ']' ? -1 : 0;
+    if (/_meta|_handoff/.test(line)) isPart();
+  };
+  read(first);
+  return (next) => {
+    if (depth <= 0 || endsUnclosed(next)) return 'ended';
+    held.push(next);
+    read(next);
+    return depth <= 0 ? 'last' : 'taken';
+  };
+}
+
+interface Held {
+  readonly lines: string[];
+  push(line: string): void;
+  text(): string;
+}
+
+function createHeld(): Held {
   const lines: string[] = [];
   let chars = 0;
   return {
+    lines,
     push(line) {
       // A little beyond the bound is kept, so that the decoder sees that there was more.
       if (chars > MAX_YAML_CHARS + 1) return;
-      const kept = indentOf(line) >= indent ? line.slice(indent) : line.trimStart();
-      chars += kept.length + 1;
-      lines.push(kept);
+      chars += line.length + 1;
+      lines.push(line.endsWith('\r') ? line.slice(0, -1) : line);
     },
     text: () => lines.join('\n'),
   };

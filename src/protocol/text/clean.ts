@@ -30,3 +30,10 @@ const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 /** Whether a text is longer than so many bytes; looks at it only when its length leaves the answer open. */
 export const exceedsBytes = (text: string, limit: number): boolean =>
   text.length > limit || (text.length * 3 > limit && utf8Length(text) > limit);
+
+/** Characters as a person counts them, more or less: code points. */
+export function charCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}

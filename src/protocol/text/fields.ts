@@ -1,4 +1,5 @@
 /** JSON values of unknown shape. */
+import { pointer } from '../../core/problem.ts';
 
 /** An object by its fields, nothing known of them. */
 export type Fields = Record<string, unknown>;
@@ -13,4 +14,14 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The places of a value that another one does not repeat, outermost first: what is lost if the other stands in its stead. */
+export function unrepeated(value: unknown, other: unknown, path = ''): string[] {
+  if (value === null || typeof value !== 'object') return Object.is(value, other) ? [] : [path];
+  if (other === null || typeof other !== 'object') return Object.keys(value).length === 0 ? [] : [path];
+  return Object.entries(value).flatMap(([key, child]) => {
+    if (child === null) return [];
+    return unrepeated(child, Object.hasOwn(other, key) ? (other as Fields)[key] : undefined, path + pointer([key]));
+  });
 }

@@ -7,7 +7,11 @@ import { quote } from './quote.ts';
 /** Compiling a schema costs more than checking a handful of messages with it; a process that reads only a few never pays for it. */
 const COMPILE_AFTER = 16;
 
-export type Validate = (value: unknown) => readonly z.core.$ZodIssue[];
+/** A message with more problems than this is not a message with a mistake; the first ones say enough. */
+const MOST_ISSUES = 100;
+
+type Issue = z.core.$ZodIssue;
+export type Validate = (value: unknown) => readonly Issue[];
 
 /** The schema as a function from a value to its issues; compiled once it is seen to be used a lot. */
 export function validator(schema: z.ZodType): Validate {
@@ -16,14 +20,29 @@ export function validator(schema: z.ZodType): Validate {
   return (value) => {
     if (compiled === null && ++calls > COMPILE_AFTER) compiled = z.compile(schema);
     if (compiled?.validate(value) === true) return [];
-    return schema.safeParse(value, { jitless: compiled === null }).error?.issues ?? [];
+    return issuesOf(schema, value, compiled === null).slice(0, MOST_ISSUES);
   };
 }
 
+function issuesOf(schema: z.ZodType, value: unknown, jitless: boolean): readonly Issue[] {
+  try {
+    return schema.safeParse(value, { jitless }).error?.issues ?? [];
+  } catch (cause) {
+    // Collecting a hundred thousand issues overflows the parser's stack; the depth of the value cannot, it was looked at before.
+    if (!(cause instanceof RangeError)) throw cause;
+    return [{ code: 'custom', path: [], message: 'fewer problems than can be listed', input: value }];
+  }
+}
+
 /** One problem an issue; one a key for unknown keys, since each has a place of its own. */
-export function toProblems(issues: readonly z.core.$ZodIssue[], root: unknown, code: ErrorCode): Problem[] {
-  return issues.flatMap((issue): Problem[] => {
+export function toProblems(
+  issues: readonly Issue[],
+  root: unknown,
+  codeOf: ErrorCode | ((issue: Issue) => ErrorCode),
+): Problem[] {
+  return withoutEchoes(issues).flatMap((issue): Problem[] => {
     const path = issue.path as PathPart[];
+    const code = typeof codeOf === 'string' ? codeOf : codeOf(issue);
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => error(code, pointer([...path, key]), `unknown field ${quote(key)}`));
     }
@@ -31,12 +50,21 @@ export function toProblems(issues: readonly z.core.$ZodIssue[], root: unknown, c
   });
 }
 
-function describe(issue: z.core.$ZodIssue, value: unknown): string {
+/** A value of the wrong type may also be called too long; that it is of the wrong type is all there is to say. */
+function withoutEchoes(issues: readonly Issue[]): readonly Issue[] {
+  const mistyped = new Set(
+    issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => pointer(path as PathPart[])),
+  );
+  if (mistyped.size === 0) return issues;
+  return issues.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pointer(path as PathPart[])));
+}
+
+function describe(issue: Issue, value: unknown): string {
   if (issue.code === 'invalid_key') return `expected a key that starts with x_, got ${quote(issue.path.at(-1))}`;
   return `expected ${expectation(issue)}, got ${quote(value)}`;
 }
 
-function expectation(issue: z.core.$ZodIssue): string {
+function expectation(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       return `${article(issue.expected)} ${issue.expected === 'int' ? 'integer' : issue.expected}`;

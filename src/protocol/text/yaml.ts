@@ -1,6 +1,6 @@
 /** YAML of unknown origin: YAML 1.2 core schema, bounded in size, depth and aliases; a broken text is an answer, not a throw. */
-import { isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
-import { tooDeep } from './depth.ts';
+import { isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { MAX_DEPTH, tooDeep } from './depth.ts';
 import { quote } from './quote.ts';
 
 /** The most that is parsed; what a node carries beyond this belongs in a file that it names. */
@@ -25,13 +25,16 @@ export function readYaml(text: string): Yaml {
       merge: false,
       uniqueKeys: false,
       prettyErrors: false,
-      logLevel: 'silent',
+      // A tag stands for nothing here: `!!set` and `!!binary` would become what JSON cannot carry.
+      resolveKnownTags: false,
+      // Not 'silent': then a second document would be dropped without a word.
+      logLevel: 'error',
       lineCounter: lines,
     });
     const first = document.errors[0];
     if (first) return broken(`${firstLine(first.message)} at line ${lines.linePos(first.pos[0]).line}`);
-    const twice = repeatedKey(document);
-    if (twice !== null) return broken(`the key ${quote(twice)} stands twice in one mapping`);
+    const odd = oddity(document);
+    if (odd !== null) return broken(odd);
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return tooDeep(value) ? broken('nested too deep, or refers to itself') : { ok: true, value };
   } catch (cause) {
@@ -40,24 +43,29 @@ export function readYaml(text: string): Yaml {
   }
 }
 
-function repeatedKey(document: ReturnType<typeof parseDocument>): string | null {
-  let twice: string | null = null;
+/** What YAML allows and a message does not have. Looked for in the tree, since making values of it is what would take its time. */
+function oddity(document: ReturnType<typeof parseDocument>): string | null {
+  let odd: string | null = null;
   visit(document, {
-    Map(_, map) {
-      const keys = new Set<unknown>();
-      for (const { key } of map.items) {
-        if (!isScalar(key)) continue;
-        const name = String(key.value);
-        if (keys.has(name)) {
-          twice = name;
-          return visit.BREAK;
-        }
-        keys.add(name);
-      }
-      return undefined;
+    Collection(_, collection, ancestors) {
+      // Each level is a collection, and a pair if that is a mapping.
+      if (ancestors.length > 2 * MAX_DEPTH) odd = `nested deeper than ${MAX_DEPTH} levels`;
+      else if (isMap(collection)) odd = oddKey(collection.items.map((pair) => pair.key));
+      return odd === null ? undefined : visit.BREAK;
     },
   });
-  return twice;
+  return odd;
+}
+
+function oddKey(keys: readonly unknown[]): string | null {
+  const names = new Set<string>();
+  for (const key of keys) {
+    if (!isScalar(key)) return 'a key is not a text';
+    const name = String(key.value);
+    if (names.has(name)) return `the key ${quote(name)} stands twice in one mapping`;
+    names.add(name);
+  }
+  return null;
 }
 
 /** The same value as block-style YAML, that `readYaml` reads back. */

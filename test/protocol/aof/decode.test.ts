@@ -181,8 +181,12 @@ describe('a completion.report', () => {
   it.each([
     ['outcome', 'failed', '/payload/outcome'],
     ['tests', { total: 120, passed: 100, failed: 21 }, '/payload/tests'],
-    ['tests', { total: 1, passed: 1 }, '/payload/tests/failed'],
+    ['tests', { total: 1, passed: 2 }, '/payload/tests'],
+    ['tests', { total: 1, failed: 2 }, '/payload/tests'],
     ['tests', { total: 1, passed: 1.5, failed: -1 }, '/payload/tests/passed'],
+    ['tests', { failed: -1 }, '/payload/tests/failed'],
+    ['tests', { total: null }, '/payload/tests/total'],
+    ['tests', 3, '/payload/tests'],
     ['deliverables', Array(51).fill('x'), '/payload/deliverables'],
     ['deliverables', ['ok', 'x'.repeat(257)], '/payload/deliverables/1'],
     ['deliverables', 'src/foo.ts', '/payload/deliverables'],
@@ -194,6 +198,13 @@ describe('a completion.report', () => {
   ])('is refused for %s', (field, value, path) => {
     expect(paths(report({ ...completion, [field]: value }))).toContain(path);
   });
+
+  it.each([{ total: 3 }, { total: 3, passed: 3 }, { total: 1, failed: 1 }, { passed: 2, failed: 5 }, {}])(
+    'may count no more than %j of its tests',
+    (tests) => {
+      expect(decode(report({ outcome: 'done', tests })).problems).toEqual([]);
+    },
+  );
 
   it('is taken at the very limits, counted in characters', () => {
     const items = (n: number) => Array(n).fill('🙂'.repeat(256));
@@ -212,7 +223,7 @@ describe('a status.update', () => {
   );
 
   it('that says nothing is refused', () => {
-    expect(paths(envelope('status.update', { taskId: TASK, agentId: 'a' }))).toEqual(['/payload']);
+    expect(paths(envelope('status.update', { taskId: TASK, agentId: 'a', reason: 'because' }))).toEqual(['/payload']);
   });
 
   it('has its limits', () => {
@@ -231,9 +242,13 @@ describe('a handoff', () => {
 
   it.each([
     ['All tests pass', '/payload/acceptanceCriteria'],
+    [`All tests pass, ${'and all of the others too, '.repeat(20)}`, '/payload/acceptanceCriteria'],
     [null, '/payload/acceptanceCriteria'],
     [{ a: 1 }, '/payload/acceptanceCriteria'],
+    [{ length: 100 }, '/payload/acceptanceCriteria'],
     [['ok', 5], '/payload/acceptanceCriteria/1'],
+    [[Array(300).fill('x')], '/payload/acceptanceCriteria/0'],
+    [[...Array(50).fill('x'), 5], '/payload/acceptanceCriteria'],
   ])('request whose criteria are unreadable (%j) is accepted with a warning', (acceptanceCriteria, path) => {
     const said = decode(inHandoff({ ...handoff, acceptanceCriteria }));
     expect(said.valid).toBe(true);
@@ -255,6 +270,17 @@ describe('a handoff', () => {
       problems: [{ severity: 'warning', code: 'E_FIELD_MISSING', path: '/payload/reason' }],
     });
     expect(paths(inHandoff({ reason: 'x'.repeat(513) }, 'handoff.rejected'))).toEqual(['/payload/reason']);
+  });
+});
+
+describe('a reason', () => {
+  it.each([
+    ['status.update', (reason: string) => envelope('status.update', { status: 'blocked', reason })],
+    ['handoff.accepted', (reason: string) => inHandoff({ reason }, 'handoff.accepted')],
+    ['handoff.rejected', (reason: string) => inHandoff({ reason }, 'handoff.rejected')],
+  ])('is a known field of %s, of 512 characters at most', (_, giving) => {
+    expect(decode(giving('🙂'.repeat(512))).problems).toEqual([]);
+    expect(paths(giving('x'.repeat(513)))).toEqual(['/payload/reason']);
   });
 });
 

@@ -33,6 +33,15 @@ describe('a completion.report', () => {
     });
   });
 
+  it('that leaves a count of its tests open says nothing of its tests', () => {
+    const read = (tests: object) => toReport(envelope('completion.report', { outcome: 'done', tests }))?.tests;
+    const whole = { total: 3, passed: 2, failed: 0 };
+    expect(read(whole)).toEqual(whole);
+    for (const part of [{ total: 3 }, { total: 3, passed: 2 }, { total: 3, failed: 0 }, { passed: 2, failed: 0 }, {}]) {
+      expect(read(part)).toBeNull();
+    }
+  });
+
   it('has its summary in the first paragraph of its notes', () => {
     const read = (notes: string) => toReport(envelope('completion.report', { outcome: 'done', notes }));
     expect(read('\n\nShort.\r\n\r\nLong.\n\nLonger.')).toMatchObject({ summary: 'Short.', notes: 'Long.\n\nLonger.' });

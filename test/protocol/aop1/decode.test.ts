@@ -55,6 +55,21 @@ describe('which block counts', () => {
     });
   });
 
+  test('other markers that come twice are all kept', () => {
+    const found = only(
+      block({ DETAILS_FILE: ' out.json\n[AOP:METRICS] a: 1\n[AOP:METRICS] b: 2\n[AOP:NOTE] one\n[AOP:NOTE] two' }),
+    );
+    expect(found.value).toMatchObject({
+      metrics: { a: '1', b: '2' },
+      unknown: { NOTE: 'one\ntwo' },
+      summary: '- 17 open',
+    });
+    const many = Array.from({ length: 20 }, (_, i) => `[AOP:M${i}] v`).join('\n');
+    expect(only(`${many}\n${block({ START: '' })}`).problems.filter((p) => p.code === 'E_FIELD_UNKNOWN')).toHaveLength(
+      20,
+    );
+  });
+
   test('a template value within a real block counts as missing', () => {
     const found = only(block({ END: ' {timestamp}', STATUS: ' success|failure|partial' }));
     expect(found.value).toMatchObject({ status: null, timestamps: { end: null } });
@@ -111,6 +126,13 @@ describe('what a marker looks like', () => {
     expect(value(block({ STATUS: ' **Partial** - two tests are red' })).status).toBe('partial');
     expect(only(block({ STATUS: ' successful' })).valid).toBe(false);
   });
+
+  test.each(['success or failure', 'success | failure', 'success/failure/partial', 'partial failure'])(
+    '%s is no status',
+    (status) => {
+      expect(only(block({ STATUS: ` ${status}` })).valid).toBe(false);
+    },
+  );
 });
 
 describe('findings', () => {
@@ -147,6 +169,11 @@ describe('findings', () => {
     expect(problems[0]?.message).toContain(what);
   });
 
+  test('prose is no stack trace, and bullets are no code', () => {
+    expect(only(block({ SUMMARY: '\nat 10:30 the build broke' })).problems).toEqual([]);
+    expect(only(block({ SUMMARY: `\n${'- one thing;\n'.repeat(6)}` })).problems).toEqual([]);
+  });
+
   test('five lines of code are no finding', () => {
     expect(only(block({ SUMMARY: '\n```\na\nb\nc\nd\ne\n```' })).problems).toEqual([]);
   });
@@ -162,6 +189,15 @@ test('metrics are split at commas before a key, so numbers, times and addresses 
     url: 'http://x/?a,b',
     '95th_percentile': '3s',
   });
+  expect(readMetrics("time (ms): 5, 200: 7, **files**: 3, user's: 1, a:1,b:2, empty: ")).toEqual({
+    'time (ms)': '5',
+    '200': '7',
+    '**files**': '3',
+    "user's": '1',
+    a: '1',
+    b: '2',
+  });
+  expect(readMetrics('on: Mon, Jan 5 12:30, x: 1')).toEqual({ on: 'Mon, Jan 5 12:30', x: '1' });
   expect(readMetrics('no pairs here')).toEqual({});
   expect(Object.keys(readMetrics('__proto__: 1'))).toEqual(['__proto__']);
 });

@@ -112,6 +112,24 @@ describe('a TASK that fails its schema', () => {
     expect(fallen.event.input_preview).toHaveLength(200);
   });
 
+  test('names among the lost what has the wrong shape, and says nothing in its place', () => {
+    const { prompt, lost } = fallBack(
+      {
+        task: { expected_outputs: [1, { validation: 3 }], inputs: [{ path: 'a' }, 2] },
+        phases: [null, { checkpoints: 'x' }],
+      },
+      [],
+      '',
+      '2026-03-01T09:00:00Z',
+    );
+    expect(lost).toEqual(['/task/expected_outputs', '/task/inputs/1', '/phases']);
+    expect(prompt).not.toMatch(/^- *\??$/m);
+  });
+
+  test('that could not even be read still becomes a prompt', () => {
+    expect(fallBack(null, [], '', '2026-03-01T09:00:00Z').prompt).toContain('Objective:');
+  });
+
   test('never throws, whatever the TASK is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (task, phases, session) => {

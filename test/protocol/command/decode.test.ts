@@ -90,16 +90,27 @@ describe('colons that separate nothing', () => {
     ['#LOCK:src/auth.js', ['src/auth.js']],
     ['#LOCK:C:/src/auth.js', ['C:/src/auth.js']],
     ['#LOCK:C:/src/auth.js:60', ['C:/src/auth.js', '60']],
-    ['#LOCK:db:users:60', ['db:users', '60']],
-    ['#LOCK:localhost:8080:60', ['localhost:8080', '60']],
-    ['#UNLOCK:localhost:8080', ['localhost:8080']],
     ['#UNLOCK:C:/src/auth.js', ['C:/src/auth.js']],
+    ['#UNLOCK:c:\\src\\auth.js', ['c:\\src\\auth.js']],
     ['#HELP:#STATE:save', ['#STATE', 'save']],
     ['#HELP:STATE:save', ['STATE', 'save']],
     ['#VERSION:check:1.0.0', ['check', '1.0.0']],
     ['#ROLLBACK:cp_001:force', ['cp_001', 'force']],
     ['#ROLLBACK:dry-run:cp_001', ['dry-run', 'cp_001']],
   ])('%s', (line, expected) => expect(params(line)).toEqual(expected));
+
+  test('go to the last parameter of five forms, and of no other', () => {
+    const absorbing = allForms.filter(({ form }) => form.params.some((param) => param.absorbs));
+    expect(absorbing.map(({ name, form }) => [name, form.sub].filter(Boolean).join(':')).sort()).toEqual([
+      'BROADCAST',
+      'DIRECT',
+      'ERROR',
+      'SIGNAL',
+      'STATE:save',
+    ]);
+    for (const { form } of absorbing)
+      expect(form.params.findIndex((param) => param.absorbs)).toBe(form.params.length - 1);
+  });
 });
 
 describe('wrong parameters are E002', () => {
@@ -140,7 +151,12 @@ describe('wrong parameters are E002', () => {
     '#WAIT:a:soon',
     '#WAIT:a:1:2',
     '#WAIT:a:99999999999',
+    '#LOCK:db:users:60',
+    '#LOCK:C:/src/auth.js:60:more',
     '#UNLOCK',
+    '#UNLOCK:db:users',
+    '#UNLOCK:localhost:8080',
+    '#UNLOCK:C:/src/auth.js:60',
     '#CHECKPOINT',
     '#CHECKPOINT:create:manual',
     '#CHECKPOINT:create:daily:x',
@@ -167,7 +183,7 @@ describe('wrong parameters are E002', () => {
 
   test('a problem says what was expected and what came, at its place', () => {
     expect(decodeCommand('#STATE:load').problems).toEqual([
-      { severity: 'error', code: 'E002', path: '/params', message: 'expected #STATE:load:<key>, got no parameters' },
+      { severity: 'error', code: 'E002', path: '/params/1', message: 'expected #STATE:load:<key>, got no parameters' },
     ]);
     expect(decodeCommand('#STATE:save:my-key:v').problems).toMatchObject([
       { path: '/params/1', message: 'expected letters, digits and _ as key, got "my-key"' },
@@ -179,6 +195,31 @@ describe('wrong parameters are E002', () => {
       'expected #VERSION or #VERSION:check:<version> or #VERSION:features, got 1 parameter',
     );
   });
+
+  test.each([
+    // The first one missing, where it would stand.
+    ['#UNLOCK', '/params/0'],
+    ['#STATE', '/params/0'],
+    ['#STATE:load', '/params/1'],
+    ['#STATE:save', '/params/1'],
+    ['#STATE:save:k', '/params/2'],
+    ['#SIGNAL:c', '/params/1'],
+    ['#SIGNAL', '/params/0'],
+    ['#DELEGATE:Dev', '/params/1'],
+    ['#CONTEXT:export', '/params/1'],
+    // An empty one before it is missing first.
+    ['#STATE:save:', '/params/1'],
+    ['#ASK:', '/params/0'],
+    // The first one too much.
+    ['#UNLOCK:a:b', '/params/1'],
+    ['#UNLOCK:C:/a:b:c', '/params/1'],
+    ['#LOCK:a:b:60', '/params/2'],
+    ['#STATE:load:a:b:c', '/params/2'],
+    ['#STATE:list:all', '/params/1'],
+    ['#VERSION:1.0.0', '/params/0'],
+    ['#ASK:topic:brief:detailed', '/params/1'],
+    ['#UNLOCK::b', '/params/0'],
+  ])('%s is wrong at %s', (line, path) => expect(decodeCommand(line).problems.map((p) => p.path)).toEqual([path]));
 
   test('any number of parameters is right where it may be any', () => {
     for (const name of ['DEFINE', 'SUMMARY', 'NEXT', 'EVALUATE', 'RETRY', 'ESCALATE', 'COORDINATE']) {

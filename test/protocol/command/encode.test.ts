@@ -68,7 +68,11 @@ describe('the canonical line', () => {
     [state('persistent', { persistent: true }), '#STATE:save:k:persistent:persistent'],
     [state('v:brief', { limit: 'detailed' }), '#STATE:save:k:v:brief:detailed'],
     [{ name: 'HELP', params: [], limit: null, persistent: false }, '#HELP'],
-    [{ name: 'LOCK', params: ['db:users', '60'], limit: null, persistent: false }, '#LOCK:db:users:60'],
+    [{ name: 'HELP', params: ['brief'], limit: null, persistent: false }, '#HELP:brief'],
+    [{ name: 'SUMMARY', params: ['brief'], limit: null, persistent: false }, '#SUMMARY:brief'],
+    [{ name: 'SUMMARY', params: ['brief'], limit: 'brief', persistent: false }, '#SUMMARY:brief:brief'],
+    [{ name: 'STATE', params: ['list'], limit: 'brief', persistent: false }, '#STATE:list:brief'],
+    [{ name: 'LOCK', params: ['C:/src/auth.js', '60'], limit: null, persistent: false }, '#LOCK:C:/src/auth.js:60'],
   ] satisfies [Command, string][])('of %j', (command, line) =>
     expect(encodeCommand(command)).toEqual({ ok: true, line }),
   );
@@ -82,8 +86,22 @@ describe('what one line cannot say is refused, at its place', () => {
     ['a value that ends like a modifier', state('v:brief'), '/params/2'],
     ['a value that ends like a mark', state('v:persistent'), '/params/2'],
     ['an empty value', state(''), '/params/2'],
-    ['a mark where there is none', { ...state(''), params: ['load', 'k'], persistent: true }, '/params'],
-    ['a colon where it separates', { name: 'ASK', params: ['a:b'], limit: null, persistent: false }, '/params'],
+    ['a mark where there is none', { ...state(''), params: ['load', 'k'], persistent: true }, '/persistent'],
+    ['a colon where it separates', { name: 'ASK', params: ['a:b'], limit: null, persistent: false }, '/params/0'],
+    ['a colon in a resource', { name: 'UNLOCK', params: ['a:b'], limit: null, persistent: false }, '/params/0'],
+    [
+      'a resource before a time-out',
+      { name: 'LOCK', params: ['a:b', '60'], limit: null, persistent: false },
+      '/params/0',
+    ],
+    ['a parameter too few', { name: 'STATE', params: ['load'], limit: null, persistent: false }, '/params/1'],
+    ['a parameter too many', { name: 'ASK', params: ['a', 'b'], limit: null, persistent: false }, '/params/1'],
+    [
+      'a limit with no parameter before it',
+      { name: 'SUMMARY', params: [], limit: 'brief', persistent: false },
+      '/limit',
+    ],
+    ['the same where none may stand', { name: 'VERSION', params: [], limit: 5, persistent: false }, '/limit'],
     [
       'a resource that ends like a time-out',
       { name: 'LOCK', params: ['localhost:8080'], limit: null, persistent: false },

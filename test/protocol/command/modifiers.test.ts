@@ -18,8 +18,11 @@ describe('modifiers', () => {
     ['#ASK:topic:limit=1', ['topic'], 1],
     ['#STATE:list:brief', ['list'], 'brief'],
     ['#ROLLBACK:status:brief', ['status'], 'brief'],
-    ['#VERSION:brief', [], 'brief'],
-    ['#SUMMARY:brief', [], 'brief'],
+    ['#HEALTH:session:brief', ['session'], 'brief'],
+    ['#HELP:state:brief', ['state'], 'brief'],
+    ['#SUMMARY:auth:brief', ['auth'], 'brief'],
+    ['#SUMMARY:brief:detailed', ['brief'], 'detailed'],
+    ['#NEXT:limit=5:limit=7', ['limit=5'], 7],
     ['#DELEGATE:Dev:fix:brief', ['Dev', 'fix'], 'brief'],
     ['#CONTEXT:export:a.ctx:critical:limit=20', ['export', 'a.ctx', 'critical'], 20],
     ['#BROADCAST:deploy_status:at 12:30:brief', ['deploy_status', 'at 12:30'], 'brief'],
@@ -55,6 +58,28 @@ describe('modifiers', () => {
     expect(params('#SIGNAL:done:limit=5')).toEqual(['done', 'limit=5']);
     expect(params('#ROLLBACK:dry-run:brief')).toEqual(['dry-run', 'brief']);
     expect(params('#UNLOCK:standard')).toEqual(['standard']);
+  });
+
+  test.each([
+    ['#SUMMARY:brief', 'brief'],
+    ['#NEXT:limit=5', 'limit=5'],
+    ['#NEXT:limit=900', 'limit=900'],
+    ['#DEFINE:standard', 'standard'],
+    ['#HELP:brief', 'brief'],
+  ])('nor is it in %s, which needs no value', (line, only) => {
+    expect(params(line)).toEqual([only]);
+    expect(value(line).limit).toBeNull();
+  });
+
+  test('a lone modifier is judged like any other parameter', () => {
+    const read = decodeCommand('#VERSION:brief');
+    expect(read).toMatchObject({ valid: false, value: { params: ['brief'], limit: null } });
+    expect(read.problems).toMatchObject([{ code: 'E002', path: '/params/0' }]);
+    expect(value('#FROBNICATE:brief')).toMatchObject({ params: ['brief'], limit: null });
+    expect(decodeCommand('#DEPLOY:brief', { extraNames: new Set(['DEPLOY']) })).toMatchObject({
+      valid: true,
+      value: { params: ['brief'], limit: null },
+    });
   });
 
   test('persistent belongs to STATE:save alone', () => {

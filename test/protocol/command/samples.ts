@@ -97,5 +97,7 @@ const commandOf = (text: fc.Arbitrary<string>): fc.Arbitrary<Command> =>
 
 /** Commands of every form; some hold what no line can say. */
 export const anyCommand = commandOf(anyText);
-/** Commands of every form with values that a line can say. */
-export const plainCommand = commandOf(plainText);
+/** Commands of every form with values that a line can say; a limit takes a parameter to stand behind. */
+export const plainCommand = commandOf(plainText).map((command) =>
+  command.params.length === 0 ? { ...command, limit: null } : command,
+);

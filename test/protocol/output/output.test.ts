@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { detect } from '../../../src/protocol/detect.ts';
 import { encodeGraphUpdate, encodeOutput, nodeId } from '../../../src/protocol/output/encode.ts';
 import { checkLoad } from '../../../src/protocol/output/load.ts';
+import { toReport } from '../../../src/protocol/output/report.ts';
 import type { AddNode, GraphUpdate, Output } from '../../../src/protocol/output/schema.ts';
 import { anyText } from '../../helpers/arbitrary.ts';
 import { example } from '../../helpers/documents.ts';
@@ -118,6 +119,30 @@ describe('required of a node', () => {
     expect(problemsOf(parts)).toEqual(expected);
   });
 
+  test('a key without a value is as good as none, where it is not required', () => {
+    expect(problemsOf({ lineage: null, handoff: null })).toEqual([
+      'warning E_FIELD_MISSING /handoff/ready_for_next',
+      'warning E_FIELD_MISSING /lineage',
+    ]);
+    expect(problemsOf({ data: null })).toEqual(['error E_SCHEMA_VALIDATION /data']);
+  });
+
+  test.each([
+    ['a second document', 'type: update_node\nnode_id: a\n---\nnode_id: b'],
+    ['something behind the end', 'type: update_node\nnode_id: a\n...\nrubbish: ['],
+    ['a key that is a list', 'type: update_node\nnode_id: a\n? [a]\n: 1'],
+    ['a key that is a mapping', 'type: update_node\nnode_id: a\ndata: {{a: 1}: 2}'],
+  ])('%s is an error', (_, yaml) => {
+    expect(codes(only(`[GRAPH_UPDATE]\n${yaml}\n[/GRAPH_UPDATE]`))).toEqual(['error E_PARSE_FAILURE ']);
+  });
+
+  test('a tag stands for nothing', () => {
+    const found = only(
+      '[GRAPH_UPDATE]\ntype: update_node\nnode_id: bug_a_20251028_103045\ndata: {a: !!set {x, y}, b: !!binary aGk=}\n[/GRAPH_UPDATE]',
+    );
+    expect(found.value).toMatchObject({ data: { a: { x: null, y: null }, b: 'aGk=' } });
+  });
+
   test('a key that stands twice is an error', () => {
     expect(codes(only('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\nnode_id: b\n[/GRAPH_UPDATE]'))).toEqual([
       'error E_PARSE_FAILURE ',
@@ -131,8 +156,19 @@ test('inline data is for small things', () => {
     ...output,
     _handoff: { ...output._handoff, inline_data: 'x'.repeat(chars) },
   });
-  expect(only(encodeOutput(inline(2046))).problems).toEqual([]);
-  expect(codes(only(encodeOutput(inline(2047))))).toEqual(['error E_CONTEXT_OVERFLOW /_handoff/inline_data']);
+  expect(only(encodeOutput(inline(2048))).problems).toEqual([]);
+  expect(codes(only(encodeOutput(inline(2049))))).toEqual(['error E_CONTEXT_OVERFLOW /_handoff/inline_data']);
+});
+
+test('a person’s no is no success', () => {
+  const approval = only(example('output-approved.yaml')).value as Output;
+  const outcome = (approval_status: 'approved' | 'rejected' | 'changes_requested'): string =>
+    toReport({ ...approval, _handoff: { ...approval._handoff, approval_status } }, null).outcome;
+  expect([outcome('approved'), outcome('rejected'), outcome('changes_requested')]).toEqual([
+    'done',
+    'failed',
+    'partial',
+  ]);
 });
 
 test('ids are written as in every example', () => {
