@@ -16,15 +16,15 @@ export function decode() {
 }
 
 export function growth() {
-  const units = {
-    'lines of prose': 'A line of prose, as agents print it.\n',
-    'open braces': '{\n',
-    'JSON lines': `${JSON.stringify(JSON.parse(task))}\n`,
-  };
-  for (const [name, unit] of Object.entries(units)) {
-    const text = (bytes) => unit.repeat(bytes / unit.length);
-    const [small, large] = [text(500_000), text(4_000_000)];
-    const [one, eight] = interleave([() => detect(small), () => detect(large)], { rounds: 5, warmup: 1 });
+  const units = [
+    ['lines of prose', 'A line of prose, as agents print it.\n', 8_000_000],
+    ['open braces', '{\n', 500_000],
+    ['JSON lines', `${JSON.stringify(JSON.parse(task))}\n`, 1_000_000],
+  ];
+  for (const [name, unit, bytes] of units) {
+    const small = unit.repeat(bytes / unit.length);
+    const large = unit.repeat((8 * bytes) / unit.length);
+    const [one, eight] = interleave([() => detect(small), () => detect(large)], { rounds: 7, warmup: 2 });
     report(`detect: 8 times the ${name}`, eight / one, { most: 16 }, `${eight.toFixed(0)} ms / ${one.toFixed(0)} ms`);
   }
 }
