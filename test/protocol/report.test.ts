@@ -192,6 +192,17 @@ describe('what a Report has no room for is listed too, by its place in the sourc
     );
   });
 
+  test('of an envelope without its node', () => {
+    expect(lost(example('output-approval-gate.yaml'), 'response')).toEqual([
+      'outcome',
+      'agent',
+      '/_meta/output_type',
+      '/_handoff/required_fields/0',
+      '/_handoff/required_fields/1',
+      '/_handoff/approval_question',
+    ]);
+  });
+
   test('of a block', () => {
     expect(lost('[AOP:SUMMARY] s\n[AOP:NOTE] keep me\n[AOP:STATUS] success', 'response')).toEqual(['/unknown/NOTE']);
   });

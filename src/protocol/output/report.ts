@@ -58,11 +58,8 @@ function outcomeOf({ _meta: meta, _handoff: handoff }: Output, node: AddNode | n
 
 /** What a node and its envelope say and a Report has no room for, by its place. */
 export function unreported(output: Output, node: AddNode | null): string[] {
-  const said = build(toReport(output, node), node?.metadata.created_at ?? '');
-  const changed = ['/type', '/node_type', '/metadata', '/_meta/output_type', '/_meta/timestamp', '/_meta/domain'];
-  return [...unrepeated(node, said.node), ...unrepeated(output, said.output)].filter(
-    (path) => !changed.some((prefix) => path.startsWith(prefix)),
-  );
+  const said = build(toReport(output, node), output._meta.timestamp ?? '');
+  return [...(node === null ? [] : unrepeated(node, said.node)), ...unrepeated(output, said.output)];
 }
 
 export interface Written {
