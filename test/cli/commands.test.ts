@@ -74,6 +74,7 @@ describe('baton check', () => {
   test('exits 1 when one is invalid, or there is none', () => {
     const invalid = baton(['check', '--json'], '#STATE:load');
     expect([invalid.exit, (invalid.json() as { messages: M[] }).messages[0]?.problems[0]?.code]).toEqual([1, 'E002']);
+    expect(baton(['check'], '#STATE:list\n#STATE:load\n#STATE:list').exit).toBe(1);
     const none = baton(['check', '--json'], 'words');
     expect([none.exit, (none.json() as { messages: M[] }).messages]).toEqual([
       1,

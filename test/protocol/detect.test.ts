@@ -62,6 +62,11 @@ describe('JSON', () => {
     expect(only(twice).value).toMatchObject({ task: { task_id: 'B' } });
   });
 
+  test('its keys may be escaped', () => {
+    expect(kinds(TASK.replace('aop_version', '\\u0061op_version'))).toEqual(['aop2 TASK']);
+    expect(kinds(`words\n${AOF.replace('"protocol"', '"pr\\u006ftocol"')}`)).toEqual(['aof status.update']);
+  });
+
   test('a backslash before a quote does not end a string', () => {
     const tricky = PRETTY.replace('Read and', 'A \\"brace\\\\\\" } and');
     expect(only(`${tricky}\nwords`)).toMatchObject({ kind: 'TASK', valid: true });
@@ -161,6 +166,7 @@ describe('GRAPH_UPDATE', () => {
       'output GRAPH_UPDATE',
     ]);
     expect(kinds(`${open}\n#STATE:list`)).toEqual(['output GRAPH_UPDATE', 'command STATE']);
+    expect(kinds(`${open}\nAOF/1 ${AOF}`)).toEqual(['output GRAPH_UPDATE', 'aof status.update']);
   });
 
   test('may be JSON, may have comments that look like commands, and may be indented as a whole', () => {
@@ -199,6 +205,10 @@ describe('commands', () => {
     expect(kinds('#STATE:list\n#FROB:x\nwords')).toEqual(['command STATE']);
     expect(kinds(`#FROB:x\n${REPORT}`)).toEqual(['aop1 report']);
     expect(kinds(`#FROB:x\n${AOF}`)).toEqual(['aof status.update']);
+  });
+
+  test('all the unknown ones are listed', () => {
+    expect(kinds('#A\n#B\n#C:1\n#D\n')).toEqual(['command A', 'command B', 'command C', 'command D']);
   });
 
   test('in a summary they are listed, and part of the summary', () => {
@@ -313,7 +323,23 @@ describe('in pieces', () => {
   });
 });
 
+test('a line longer than any message does not take the next one with it', () => {
+  const detector = createDetector();
+  for (let i = 0; i < 5; i++) expect(detector.feed('x'.repeat(4 * 1024 * 1024))).toEqual([]);
+  expect(detector.feed('\n#STATE:list\n').map((m) => [m.kind, m.line])).toEqual([['STATE', 2]]);
+});
+
 describe('a v1 prompt', () => {
+  test.each(['task', 'objective', 'agent', 'executor', 'context', 'requirements'])('is made by %s: alone', (label) => {
+    expect(kinds(`words\n${label}: x\nwords`)).toEqual(['v1 prompt']);
+    expect(kinds(`words\n${label.toUpperCase()}: x\nwords`)).toEqual(['v1 prompt']);
+  });
+
+  test('of which only the beginning is kept says so', () => {
+    const found = only(`task: x\n${'words '.repeat(50_000)}`);
+    expect([found.valid, codes(found)]).toEqual([true, ['warning E_PAYLOAD_SIZE_WARNING /text']]);
+  });
+
   test('is kept whole', () => {
     expect(only('# Login\nobjective: it works\nmore').value).toMatchObject({
       objective: 'it works\nmore',

@@ -198,6 +198,12 @@ describe('what is too much is a problem with a code', () => {
     }
   });
 
+  test('more than 10 MB of JSON that never ends', () => {
+    expect(codes(only(`{"protocol":"aof",\n${`${' '.repeat(1000)}\n`.repeat(11 * 1024)}`))).toEqual([
+      'error E_CONTEXT_OVERFLOW ',
+    ]);
+  });
+
   test('__proto__ changes nothing', () => {
     detect('{"protocol":"aof","__proto__":{"polluted":1},"payload":{"__proto__":{"polluted":1}}}');
     detect('[GRAPH_UPDATE]\ntype: update_node\nnode_id: a\n__proto__: {polluted: 1}\n[/GRAPH_UPDATE]');

@@ -151,6 +151,22 @@ test('every report converts to every dialect and, but for what is lost, back aga
   }
 });
 
+test('of several reports the last valid one is converted', () => {
+  const two = `${write.response(full).text}\n${write.aop1(emptyReport('failed', 'It broke.')).text}`;
+  expect(lastReport(detect(two))?.outcome).toBe('failed');
+  expect(lastReport(detect(`${two}\n${write.aof(full).text.replace('"done"', '"never"')}`))?.outcome).toBe('failed');
+});
+
+test('what an agent puts where Baton keeps its own is read only if it has the right shape', () => {
+  const response = JSON.parse(write.response(full).text) as { extensions: { x_report: Record<string, unknown> } };
+  response.extensions.x_report = { ...response.extensions.x_report, tests: 'all', confidence: '1' };
+  expect(lastReport(detect(JSON.stringify(response)))).toMatchObject({
+    tests: null,
+    confidence: null,
+    task: full.task,
+  });
+});
+
 describe('what a Report has no room for is listed too, by its place in the source', () => {
   const lost = (source: string, to: Target): readonly string[] => {
     const converted = convert(detect(source), to, CONTEXT);

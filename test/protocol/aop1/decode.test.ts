@@ -55,6 +55,16 @@ describe('which block counts', () => {
     });
   });
 
+  test('a block without END is over where START comes, and one with END before any marker', () => {
+    expect(value(`[AOP:START] 2026-03-01T08:00:00Z\n[AOP:METRICS] a: 1\n${block({})}`).metrics).toEqual({});
+    const found = only(`${block({})}\n[AOP:METRICS] a: 1`);
+    expect([(found.value as Aop1Report).metrics, codes(found)]).toEqual([{}, ['warning E_CUT_OFF ']]);
+  });
+
+  test('a cut-off block before the complete one is no finding', () => {
+    expect(only(`[AOP:START] 2026-03-01T08:00:00Z\n[AOP:TASK] Try\n${block({})}`).problems).toEqual([]);
+  });
+
   test('other markers that come twice are all kept', () => {
     const found = only(
       block({ DETAILS_FILE: ' out.json\n[AOP:METRICS] a: 1\n[AOP:METRICS] b: 2\n[AOP:NOTE] one\n[AOP:NOTE] two' }),
@@ -93,6 +103,15 @@ describe('where a value ends', () => {
     expect(value(text).summary).toBe('- done');
   });
 
+  test('a fence is closed by its own kind, and by nothing that opens one', () => {
+    expect(value('~~~\n[AOP:STATUS] success\n[AOP:SUMMARY]\n- a\n```json\n- b\n~~~\nBye.').summary).toBe(
+      '- a\n```json\n- b',
+    );
+    expect(value('```\n[AOP:STATUS] success\n[AOP:SUMMARY]\n- a\n```json\n- b\n```\nBye.').summary).toBe(
+      '- a\n```json\n- b',
+    );
+  });
+
   test('a fence within a summary is part of it', () => {
     expect(value(block({ SUMMARY: '\n- do\n```sh\nnpm test\n```' })).summary).toBe('- do\n```sh\nnpm test\n```');
   });
@@ -116,6 +135,11 @@ describe('where a value ends', () => {
 describe('what a marker looks like', () => {
   test('indented, in bold or in colour, but not behind other text', () => {
     expect(value('  \x1b[1m**[AOP:SUMMARY]**\x1b[0m all well\n**[AOP:STATUS] success**')).toMatchObject({
+      summary: 'all well',
+      status: 'success',
+    });
+    expect(value('**[AOP:TASK] Count**\n**[AOP:SUMMARY]** all well\n\t[AOP:STATUS] success')).toMatchObject({
+      task: 'Count',
       summary: 'all well',
       status: 'success',
     });
@@ -174,6 +198,20 @@ describe('findings', () => {
     expect(only(block({ SUMMARY: `\n${'- one thing;\n'.repeat(6)}` })).problems).toEqual([]);
   });
 
+  test('limits are what may be, not what may not', () => {
+    expect(only(block({ TASK: ` ${'x'.repeat(50)}` })).problems).toEqual([]);
+    expect(codes(only(block({ SUMMARY: `\n${'x'.repeat(600)}` })))).toEqual([
+      'warning E_PAYLOAD_SIZE_WARNING /summary',
+    ]);
+    expect(value(block({ DETAILS_FILE: ' None' })).detailsFile).toBe(null);
+  });
+
+  test('two lines of a log are no log; a fence that is not closed, and code with blank lines in it, are what they are', () => {
+    expect(only(block({ SUMMARY: '\n09:00:00 start\n09:00:01 end' })).problems).toEqual([]);
+    expect(only(block({ SUMMARY: '\n```\na\nb\nc\nd\ne\nf' })).problems).toHaveLength(1);
+    expect(only(block({ SUMMARY: '\nlet a;\nlet b;\n\nlet c;\nlet d;\n\nlet e;\nlet f;' })).problems).toHaveLength(1);
+  });
+
   test('five lines of code are no finding', () => {
     expect(only(block({ SUMMARY: '\n```\na\nb\nc\nd\ne\n```' })).problems).toEqual([]);
   });
@@ -211,6 +249,13 @@ describe('parseAOPOutput', () => {
       metrics: {},
       status: 'unknown',
       timestamps: { start: null, end: null },
+    });
+  });
+
+  test('drops colours', () => {
+    expect(parseAOPOutput('\x1b[32m[AOP:STATUS] success\x1b[0m\n[AOP:SUMMARY] \x1b[1mx\x1b[0m')).toMatchObject({
+      status: 'success',
+      summary: 'x',
     });
   });
 

@@ -41,6 +41,7 @@ describe('a problem names its place, what was expected and what came', () => {
     ['a number in quotes', '/execution_policy/timeout_seconds', '30', /^expected a number, got "30"$/],
     ['a name that is empty', '/target/model', '', /^expected a text that is not empty, got ""$/],
     ['a missing field', '/task/objective', undefined, /^expected a string, got nothing$/],
+    ['a number that is no integer', '/task/attempt', 1.5, /^expected an integer, got 1.5$/],
     ['a time that is none', '/session/created_at', 'yesterday', /^expected a time like .*, got "yesterday"$/],
     ['an unknown field', '/task/mood', 'good', /^unknown field "mood"$/],
     ['a key without x_', '/task/environment/extensions', { image: 1 }, null],
@@ -83,6 +84,14 @@ describe('extensions', () => {
     );
     expect(codes(only(text))).toEqual(['error E_SCHEMA_VALIDATION /task/extensions/__proto__']);
     expect(({} as Json)['admin']).toBeUndefined();
+  });
+
+  test('what stands in an extension is free', () => {
+    const text = example('aop2-task-minimal.json').replace(
+      '"task": {',
+      '"task": {"extensions": {"x_a": {"extensions": {"__proto__": 1}}},',
+    );
+    expect(only(text).problems).toEqual([]);
   });
 
   test('__proto__ is an unknown field like any other', () => {
@@ -144,6 +153,14 @@ describe('limits', () => {
     ['an objective of 40,001', '/task/objective', 'x'.repeat(40_001), 'warning E_PAYLOAD_SIZE_WARNING /task/objective'],
   ])('%s', (_, path, value, problem) => {
     expect(codes(only(changed('aop2-task-minimal.json', [path, value])))).toEqual([problem]);
+  });
+
+  test('a RESPONSE may have 512,000 bytes', () => {
+    const size = Buffer.byteLength(changed('aop2-response.json', ['/extensions', { x_pad: '' }]));
+    const padded = (bytes: number): string =>
+      changed('aop2-response.json', ['/extensions', { x_pad: 'x'.repeat(bytes - size) }]);
+    expect(only(padded(512_000)).problems).toEqual([]);
+    expect(codes(only(padded(512_001)))).toEqual(['error E_CONTEXT_OVERFLOW ']);
   });
 
   test('bytes are bytes of UTF-8 as received, not characters', () => {

@@ -43,6 +43,15 @@ test('guard rails override the execution policy', () => {
   expect(policyOf({ ...both, guard_rails: {} })).toMatchObject({ timeoutSeconds: 60, terminateOnTimeout: true });
 });
 
+test('what a guard rail says of critical errors holds', () => {
+  const both = {
+    ...minimal,
+    execution_policy: { abort_on_first_critical_error: false },
+    guard_rails: { abort_on_first_critical_error: true },
+  };
+  expect(policyOf(both).abortOnFirstCriticalError).toBe(true);
+});
+
 test('of budgets and the older constraints the stricter holds', () => {
   const { budget } = policyOf(
     task({ budgets: { max_cost_usd: 1, max_tokens: 10 }, constraints: { max_cost_usd: 0.5, max_tokens: 20 } }),

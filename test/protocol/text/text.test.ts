@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { pointer } from '../../../src/core/problem.ts';
+import { emptyReport, losses } from '../../../src/core/report.ts';
+import { stripAnsi, stripControls, utf8Length } from '../../../src/protocol/text/clean.ts';
+import { shapeOf, tooDeep } from '../../../src/protocol/text/depth.ts';
+import { unrepeated } from '../../../src/protocol/text/fields.ts';
+import { quote } from '../../../src/protocol/text/quote.ts';
+import { shorten } from '../../../src/protocol/text/shorten.ts';
+import { readYaml } from '../../../src/protocol/text/yaml.ts';
+
+test('a pointer escapes what it is made of', () => {
+  expect(pointer(['a/b', 'c~d', 0])).toBe('/a~1b/c~0d/0');
+});
+
+test('a list is not a mapping, even where both are empty', () => {
+  const report = emptyReport('done', 's');
+  expect(losses(report, { ...report, metrics: [] as never })).toEqual(['metrics']);
+});
+
+describe('what a terminal would obey is taken out', () => {
+  test.each([
+    ['colours', '\x1b[1;31mred\x1b[0m', 'red'],
+    ['a title', '\x1b]0;evil\x07text', 'text'],
+    ['a title ended by ST', '\x1b]0;evil\x1b\\text', 'text'],
+    ['a device control string', '\x1bPq#0\x1b\\text', 'text'],
+    ['a cut-off escape', 'text\x1b[', 'text'],
+  ])('%s', (_, text, clean) => expect(stripAnsi(text)).toBe(clean));
+
+  test('controls and overrides of direction, but not tabs and line feeds', () => {
+    expect(stripControls('a\x00\x07\x7f\x9b\u202eb\u2066\tc\nd')).toBe('ab\tc\nd');
+  });
+});
+
+test('bytes are counted as they would be written', () => {
+  for (const text of ['a', 'é', '€', '🙂', 'a🙂é€', '\ud800', '\udc00x'])
+    expect(utf8Length(text)).toBe(Buffer.byteLength(text));
+});
+
+test('64 levels are not too deep, 65 are', () => {
+  const nest = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  expect([tooDeep(nest(64)), tooDeep(nest(65))]).toEqual([false, true]);
+  expect(shapeOf(JSON.parse('{"a":[{"__proto__":1}]}'))).toBe('proto');
+});
+
+test('a value is quoted short, on one line', () => {
+  expect(quote('x'.repeat(100))).toBe(`"${'x'.repeat(59)}…"`);
+  expect([quote('a\n\x1b[31mb'), quote(undefined), quote([1]), quote({}), quote(null)]).toEqual([
+    '"a b"',
+    'nothing',
+    'a list of 1',
+    'an object',
+    'null',
+  ]);
+});
+
+describe('text is shortened where a reader would', () => {
+  test('at a sentence, else at a word, never within a character', () => {
+    expect(shorten('One two. Three four five', 15)).toBe('One two.…');
+    expect(shorten('One two three four five', 15)).toBe('One two three…');
+    expect(shorten('🙂'.repeat(10), 10)).toBe('🙂🙂🙂🙂…');
+    expect(shorten('short', 5)).toBe('short');
+  });
+});
+
+describe('YAML', () => {
+  test('has at most a hundred aliases', () => {
+    const aliases = (n: number): string => `a: &a [1]\nb: [${Array(n).fill('*a').join(', ')}]`;
+    expect([readYaml(aliases(50)).ok, readYaml(aliases(150)).ok]).toEqual([true, false]);
+  });
+
+  test('of many levels is not given to the parser', () => {
+    expect(readYaml(`${'- '.repeat(300)}a`)).toMatchObject({ ok: false, reason: expect.stringContaining('levels') });
+    expect(readYaml(`${'- '.repeat(100)}a`).ok).toBe(false);
+    expect(readYaml(`${'- '.repeat(60)}a`).ok).toBe(true);
+  });
+});
+
+test('what is not repeated is named by its place', () => {
+  expect(unrepeated({ a: 1, b: { c: [1, 2], d: null }, e: { f: 1 } }, { a: 1, b: { c: [1, 3] } })).toEqual([
+    '/b/c/1',
+    '/e',
+  ]);
+});
