@@ -1,4 +1,4 @@
-/** The life of a task: its statuses and its ids (DECISIONS §2). */
+/** The life of a task: its statuses, its ids, and all that is remembered of it (DECISIONS §1, §2). Times are milliseconds since 1970. */
 
 export const TASK_STATUSES = [
   'backlog',
@@ -19,3 +19,170 @@ export type TaskPriority = (typeof TASK_PRIORITIES)[number];
 export const TASK_ID = /^TASK-\d{4}-\d{2}-\d{2}-(?:\d{3}|[1-9]\d{3,})$/;
 
 export const isTaskId = (id: string): boolean => TASK_ID.test(id);
+
+/** The UTC day of a time, as ids and journal files name it. */
+export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
+
+export const taskId = (day: string, number: number): string => `TASK-${day}-${String(number).padStart(3, '0')}`;
+
+/** The day and the number of an id. */
+export const partsOfId = (id: string): { readonly day: string; readonly number: number } => ({
+  day: id.slice(5, 15),
+  number: Number(id.slice(16)),
+});
+
+/** By date, then by number: `-1000` comes after `-999`. */
+export function compareTaskIds(a: string, b: string): number {
+  const [x, y] = [a.slice(0, 16), b.slice(0, 16)];
+  if (x !== y) return x < y ? -1 : 1;
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Who should do it: an agent by name, else whoever has the role, is in the team, or has the tags. */
+export interface Routing {
+  readonly agent: string | null;
+  readonly role: string | null;
+  readonly team: string | null;
+  readonly tags: readonly string[];
+}
+
+export interface RetryPolicy {
+  /** Attempts after the first. */
+  readonly maxRetries: number;
+  /** How long to wait before each; the last value repeats. */
+  readonly backoffSeconds: readonly number[];
+}
+
+export interface Spent {
+  readonly usd: number;
+  readonly tokensInput: number;
+  readonly tokensOutput: number;
+}
+
+/** Why a task is blocked, dead or sent back. */
+export interface Cause {
+  readonly code: string;
+  readonly message: string;
+  /** The task whose failure is the reason, with E_DEPENDENCY_FAILED. */
+  readonly task?: string;
+  /** The status it had before it was blocked, with E_DEPENDENCY_FAILED. */
+  readonly was?: TaskStatus;
+}
+
+export const RUN_STATUSES = ['running', 'completed', 'failed', 'expired', 'cancelled'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** Who watches over a run's process; a run is reclaimed only when its supervisor is gone. */
+export interface Supervisor {
+  readonly pid: number;
+  /** When that process started, as its system tells it, so that a pid used again is not taken for it. */
+  readonly started: string;
+}
+
+/** One attempt of one agent at one task. */
+export interface Run {
+  readonly id: string;
+  readonly attempt: number;
+  readonly agent: string;
+  readonly model: string | null;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly status: RunStatus;
+  /** How long it may be silent before it is stale. */
+  readonly leaseMs: number;
+  readonly supervisor: Supervisor | null;
+  /** What it claimed when it stopped; null while it runs, and where it said nothing. */
+  readonly outcome: string | null;
+}
+
+export interface Task {
+  readonly id: string;
+  /** The id it has in its session, where a TASK gave one of another form. */
+  readonly externalId: string | null;
+  readonly title: string;
+  readonly status: TaskStatus;
+  readonly priority: TaskPriority;
+  readonly routing: Routing;
+  readonly session: string;
+  readonly parentId: string | null;
+  readonly depth: number;
+  readonly dependsOn: readonly string[];
+  readonly retry: RetryPolicy;
+  /** Attempts used since it was made, or since a person asked for a retry. */
+  readonly attempts: number;
+  /** Runs ever started; each has its number in its id. */
+  readonly runs: number;
+  /** The latest run. */
+  readonly run: Run | null;
+  /** Not to be claimed before this time: the end of a backoff, or of the lease of who has it. */
+  readonly availableAt: number;
+  readonly cause: Cause | null;
+  /** A person has to look at it before it is done. */
+  readonly reviewRequired: boolean;
+  readonly cost: Spent;
+  readonly summary: string | null;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly updatedAt: number;
+  readonly lastTransitionAt: number;
+  /** The ids of the messages that it has taken in, so that each acts once. */
+  readonly messages: readonly string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export const runId = (task: string, number: number): string => `${task}-r${number}`;
+
+/** The task that a run's id names, whether or not there is such a run; null where it is no run's id. */
+export const taskOfRun = (run: string): string | null => /^(.+)-r\d+$/.exec(run)?.[1] ?? null;
+
+export const DEFAULT_SESSION = 'default';
+
+/** What a task has where nothing is said. Shared by all tasks that have it, and left out where a task is written down. */
+export const TASK_DEFAULTS = {
+  externalId: null,
+  priority: 'normal',
+  routing: { agent: null, role: null, team: null, tags: [] },
+  session: DEFAULT_SESSION,
+  parentId: null,
+  depth: 0,
+  dependsOn: [],
+  retry: { maxRetries: 0, backoffSeconds: [30, 120, 300] },
+  attempts: 0,
+  runs: 0,
+  run: null,
+  availableAt: 0,
+  cause: null,
+  reviewRequired: false,
+  cost: { usd: 0, tokensInput: 0, tokensOutput: 0 },
+  summary: null,
+  messages: [],
+  metadata: {},
+} as const satisfies Partial<Task>;
+
+type Defaulted = keyof typeof TASK_DEFAULTS;
+/** A task without what it has by default. */
+export type SparseTask = Omit<Task, Defaulted> & Partial<Pick<Task, Defaulted>>;
+
+export const expandTask = (sparse: SparseTask): Task => ({ ...(TASK_DEFAULTS as Pick<Task, Defaulted>), ...sparse });
+
+const DEFAULTED = Object.keys(TASK_DEFAULTS) as Defaulted[];
+const AS_TEXT = new Map(DEFAULTED.map((key) => [key, JSON.stringify(TASK_DEFAULTS[key])]));
+
+export function sparseTask(task: Task): SparseTask {
+  const sparse: Record<string, unknown> = { ...task };
+  for (const key of DEFAULTED) {
+    const value = task[key];
+    if (value === TASK_DEFAULTS[key]) delete sparse[key];
+    else if (typeof value === 'object' && JSON.stringify(value) === AS_TEXT.get(key)) delete sparse[key];
+  }
+  return sparse as unknown as SparseTask;
+}
+
+/** Nothing more happens to it, but for a deadletter that is made ready again. */
+export const isFinal = (status: TaskStatus): boolean => status === 'done' || status === 'cancelled';
+
+/** Those that depend on it can never start. */
+export const hasFailed = (status: TaskStatus): boolean => status === 'cancelled' || status === 'deadletter';
+
+export const isRunning = (task: Task): boolean => task.status === 'in-progress' && task.run?.status === 'running';

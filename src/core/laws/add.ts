@@ -1,0 +1,160 @@
+/** Making tasks: one, or several that know each other; all of them or none. */
+import {
+  DEFAULT_SESSION,
+  dayOf,
+  expandTask,
+  isTaskId,
+  partsOfId,
+  type Routing,
+  TASK_DEFAULTS,
+  type Task,
+  taskId,
+} from '../task.ts';
+import { type Decision, refused } from './decision.ts';
+import { dependencyCause, findCycle, rootOfFailure } from './dependencies.ts';
+import type { Draft } from './draft.ts';
+import type { NewTask } from './messages.ts';
+
+/** An aop2 delegation may go three deep; config may say otherwise (DECISIONS §5). */
+export const MAX_DEPTH = 3;
+
+export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = MAX_DEPTH): Decision {
+  if (news.length === 0) return refused('E_SCHEMA_VALIDATION', 'expected at least one task to add, got none');
+  const ids = giveIds(draft, news);
+  if (!Array.isArray(ids)) return ids;
+  /** The names by which these tasks know each other. */
+  const together = new Map<string, string>();
+  for (const [i, item] of news.entries()) {
+    if (item.externalId === undefined) continue;
+    const name = nameIn(sessionOf(draft, item), item.externalId);
+    if (together.has(name) || draft.slice.byExternalId(sessionOf(draft, item), item.externalId) !== undefined) {
+      return refused(
+        'E_DUPLICATE',
+        `the session ${sessionOf(draft, item)} has a task ${item.externalId} already`,
+        'an external id is unique in its session',
+      );
+    }
+    together.set(name, ids[i] as string);
+  }
+  const made: Task[] = [];
+  for (const [i, item] of news.entries()) {
+    const task = make(draft, item, ids[i] as string, together, ids, maxDepth);
+    if ('kind' in task) return task;
+    made.push(task);
+  }
+  const cycle = findCycle(ids, dependenciesOf(made, draft));
+  if (cycle !== null) return closesCycle(cycle);
+  for (const [i, task] of made.entries()) draft.create(task, news[i]?.texts);
+  for (const task of made) announce(draft, task);
+  return draft.decision((made[0] as Task).session, ids);
+}
+
+const dependenciesOf = (made: readonly Task[], draft: Draft): ((id: string) => readonly string[]) => {
+  const own = new Map(made.map((task) => [task.id, task.dependsOn]));
+  return (id) => own.get(id) ?? draft.task(id)?.dependsOn ?? [];
+};
+
+export const closesCycle = (cycle: readonly string[]): Decision =>
+  refused('E_CYCLE', `these tasks would wait for each other for ever: ${cycle.join(' → ')}`);
+
+const nameIn = (session: string, externalId: string): string => `${session}\n${externalId}`;
+
+/** A child is in its parent's session, whatever it says. */
+const sessionOf = (draft: Draft, item: NewTask): string =>
+  (item.parentId === undefined ? undefined : findByAnyId(draft, item.parentId, item.session)?.session) ??
+  item.session ??
+  DEFAULT_SESSION;
+
+function findByAnyId(draft: Draft, id: string, session: string = DEFAULT_SESSION): Task | undefined {
+  const known = draft.slice.byExternalId(session, id);
+  return draft.task(id) ?? (known === undefined ? undefined : draft.task(known));
+}
+
+function giveIds(draft: Draft, news: readonly NewTask[]): string[] | Decision {
+  const day = dayOf(draft.now);
+  let last = draft.slice.lastNumber(day);
+  const taken = new Set<string>();
+  for (const { id } of news) {
+    if (id === undefined) continue;
+    if (!isTaskId(id)) return refused('E_SCHEMA_VALIDATION', `expected an id TASK-YYYY-MM-DD-NNN, got ${id}`);
+    if (taken.has(id) || draft.task(id) !== undefined) return refused('E_DUPLICATE', `there is a task ${id} already`);
+    taken.add(id);
+    const parts = partsOfId(id);
+    if (parts.day === day) last = Math.max(last, parts.number);
+  }
+  return news.map(({ id }) => id ?? taskId(day, ++last));
+}
+
+function make(
+  draft: Draft,
+  item: NewTask,
+  id: string,
+  together: ReadonlyMap<string, string>,
+  ids: readonly string[],
+  maxDepth: number,
+): Task | Extract<Decision, { kind: 'refused' }> {
+  if (item.title.trim() === '') return no('E_SCHEMA_VALIDATION', 'expected a title, got an empty text');
+  const session = sessionOf(draft, item);
+  const parent = item.parentId === undefined ? undefined : findByAnyId(draft, item.parentId, session);
+  if (item.parentId !== undefined && parent === undefined) {
+    return no('E_NOT_FOUND', `there is no task ${item.parentId} to be the parent of this one`);
+  }
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  if (depth > maxDepth) {
+    return no(
+      'E_MAX_DEPTH_EXCEEDED',
+      `expected a delegation at most ${maxDepth} deep, got one ${depth} deep, below ${parent?.id}`,
+      'delegation.max_depth in config.yaml sets the limit',
+    );
+  }
+  const dependsOn: string[] = [];
+  for (const name of item.dependsOn ?? []) {
+    const other =
+      together.get(nameIn(session, name)) ?? (ids.includes(name) ? name : findByAnyId(draft, name, session)?.id);
+    if (other === undefined) return no('E_NOT_FOUND', `there is no task ${name}, which this one is to depend on`);
+    if (other === id) return no('E_CYCLE', `${item.externalId ?? id} cannot depend on itself: ${id} → ${id}`);
+    if (!dependsOn.includes(other)) dependsOn.push(other);
+  }
+  return expandTask({
+    id,
+    title: item.title,
+    status: item.status ?? 'ready',
+    createdAt: draft.now,
+    createdBy: draft.by.name,
+    updatedAt: draft.now,
+    lastTransitionAt: draft.now,
+    session,
+    depth,
+    dependsOn,
+    ...(item.externalId === undefined ? {} : { externalId: item.externalId }),
+    ...(parent === undefined ? {} : { parentId: parent.id }),
+    ...(item.priority === undefined ? {} : { priority: item.priority }),
+    ...(item.routing === undefined ? {} : { routing: { ...NO_ROUTING, ...item.routing } }),
+    ...(item.retry === undefined ? {} : { retry: item.retry }),
+    ...(item.reviewRequired === undefined ? {} : { reviewRequired: item.reviewRequired }),
+    ...(item.metadata === undefined ? {} : { metadata: item.metadata }),
+  });
+}
+
+const NO_ROUTING: Routing = TASK_DEFAULTS.routing;
+
+const no = (...args: Parameters<typeof refused>): Extract<Decision, { kind: 'refused' }> =>
+  refused(...args) as Extract<Decision, { kind: 'refused' }>;
+
+/** The events of a new task; one that depends on what has failed is blocked from its beginning. */
+function announce(draft: Draft, task: Task): void {
+  const { title, status, priority, parentId, dependsOn, externalId } = task;
+  draft.event('task.created', task.id, null, {
+    title,
+    status,
+    priority,
+    ...(parentId === null ? {} : { parentId }),
+    ...(externalId === null ? {} : { externalId }),
+    ...(dependsOn.length === 0 ? {} : { dependsOn }),
+  });
+  if (parentId !== null) draft.event('delegation.requested', task.id, null, { parentId, depth: task.depth });
+  const root = rootOfFailure(draft, task);
+  if (root === null) return;
+  const cause = dependencyCause(root.id, root.status, status);
+  draft.transition(task.id, 'blocked', { cause }, { code: cause.code, dependency: root.id });
+}

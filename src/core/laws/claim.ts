@@ -1,0 +1,64 @@
+/** Taking a task for a run: one claimer, one lease, one run. */
+import { type Routing, type Run, runId, type Task } from '../task.ts';
+import { type Decision, refused } from './decision.ts';
+import type { Draft } from './draft.ts';
+import type { Claimer, TaskMessage } from './messages.ts';
+
+type Claim = Extract<TaskMessage, { type: 'task.claim' }>;
+
+/** By agent, else by role, team and all the tags; a task that says none of these is anybody's. */
+export function fits(routing: Routing, claimer: Claimer): boolean {
+  if (routing.agent !== null) return routing.agent === claimer.agent;
+  if (routing.role !== null && !claimer.roles?.includes(routing.role)) return false;
+  if (routing.team !== null && !claimer.teams?.includes(routing.team)) return false;
+  return routing.tags.every((tag) => claimer.tags?.includes(tag));
+}
+
+/** What keeps a ready task from being claimed now; null where nothing does. */
+export function notClaimable(task: Task, now: number, find: (id: string) => Task | undefined): string | null {
+  if (task.status !== 'ready') return `it is ${task.status}`;
+  if (task.availableAt > now) return `it may be tried again at ${new Date(task.availableAt).toISOString()}`;
+  const open = task.dependsOn.find((id) => find(id)?.status !== 'done');
+  return open === undefined ? null : `it waits for ${open}, which is ${find(open)?.status ?? 'unknown'}`;
+}
+
+export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decision {
+  if (task === undefined) {
+    return refused('E_NOTHING_READY', `there is no ready task for ${asked.claimer.agent}`, null);
+  }
+  const reason = notClaimable(task, draft.now, draft.task);
+  if (reason !== null) return refused('E_NOT_CLAIMABLE', `${task.id} cannot be claimed: ${reason}`);
+  if (!fits(task.routing, asked.claimer)) {
+    return refused('E_NOT_CLAIMABLE', `${task.id} is not for ${asked.claimer.agent}`, `why: baton why ${task.id}`);
+  }
+  const run: Run = {
+    id: runId(task.id, task.runs + 1),
+    attempt: task.attempts + 1,
+    agent: asked.claimer.agent,
+    model: asked.model ?? null,
+    startedAt: draft.now,
+    endedAt: null,
+    status: 'running',
+    leaseMs: asked.leaseMs,
+    supervisor: asked.supervisor ?? null,
+    outcome: null,
+  };
+  draft.transition(
+    task.id,
+    'in-progress',
+    {
+      run,
+      runs: task.runs + 1,
+      attempts: task.attempts + 1,
+      availableAt: draft.now + asked.leaseMs,
+      cause: null,
+    },
+    { agent: run.agent },
+  );
+  draft.event('run.started', task.id, run.id, {
+    agent: run.agent,
+    attempt: run.attempt,
+    ...(run.model === null ? {} : { model: run.model }),
+  });
+  return draft.decision(task.session, [task.id]);
+}

@@ -1,0 +1,66 @@
+/** The one way to change a task: a message comes in, and what is to be written down comes out. Nothing here has an effect. */
+import { DEFAULT_SESSION, type Task, taskOfRun } from '../task.ts';
+import { add } from './add.ts';
+import { claim } from './claim.ts';
+import { type Decision, refused, type Slice } from './decision.ts';
+import { type Draft, openDraft } from './draft.ts';
+import { edit } from './edit.ts';
+import type { Actor, TaskMessage } from './messages.ts';
+import { cancel, move, retry } from './moves.ts';
+import { fail, judge, report, resume } from './runs.ts';
+
+export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
+  const draft = openDraft(slice, by, now);
+  switch (message.type) {
+    case 'task.add':
+      return add(draft, message.tasks, message.maxDepth);
+    case 'task.claim': {
+      const id = message.id ?? slice.nextReady(message.claimer, now);
+      if (message.id !== undefined) return ofTask(draft, message.id, (task) => claim(draft, task, message));
+      return claim(draft, id === undefined ? undefined : draft.task(id), message);
+    }
+    case 'task.move':
+      return ofTask(draft, message.id, (task) => move(draft, task, message.to, message.reason));
+    case 'task.cancel':
+      return ofTask(draft, message.id, (task) => cancel(draft, task, message.reason));
+    case 'task.retry':
+      return ofTask(draft, message.id, (task) => retry(draft, task));
+    case 'task.edit':
+      return ofTask(draft, message.id, (task) => edit(draft, task, message));
+    case 'run.report':
+      return ofRun(draft, message.run, (task) => report(draft, task, message));
+    case 'run.judge':
+      return ofRun(draft, message.run, (task) => judge(draft, task, message));
+    case 'run.fail':
+      return ofRun(draft, message.run, (task) => fail(draft, task, message));
+    case 'run.resume':
+      return ofRun(draft, message.run, (task) => resume(draft, task, message));
+    case 'note':
+      return note(draft, message);
+  }
+}
+
+function ofTask(draft: Draft, id: string, law: (task: Task) => Decision): Decision {
+  const task = draft.task(id);
+  return task === undefined ? refused('E_NOT_FOUND', `there is no task ${id}`, 'see: baton task list') : law(task);
+}
+
+function ofRun(draft: Draft, run: string, law: (task: Task) => Decision): Decision {
+  const task = draft.task(taskOfRun(run) ?? '');
+  return task === undefined ? refused('E_NOT_FOUND', `there is no run ${run}`) : law(task);
+}
+
+function note(draft: Draft, message: Extract<TaskMessage, { type: 'note' }>): Decision {
+  const task = message.task === undefined ? undefined : draft.task(message.task);
+  const session = task?.session ?? message.session ?? DEFAULT_SESSION;
+  const about = task === undefined ? [] : [task.id];
+  const event = {
+    type: message.event,
+    ...(message.task === undefined ? {} : { task: message.task }),
+    detail: message.detail,
+  };
+  return {
+    kind: 'changed',
+    facts: { at: draft.now, session, by: draft.by, events: [event], changes: [], about },
+  };
+}

@@ -1,0 +1,82 @@
+/** A decision in the making: what a law has changed so far is what it sees next. */
+import type { Run, Task, TaskStatus } from '../task.ts';
+import type { Change, Decision, Event, Slice } from './decision.ts';
+import type { Actor, Texts } from './messages.ts';
+
+export interface Draft {
+  readonly now: number;
+  readonly by: Actor;
+  readonly slice: Slice;
+  /** With what was changed here. */
+  task(id: string): Task | undefined;
+  dependents(id: string): Iterable<string>;
+  create(task: Task, texts?: Texts): void;
+  /** New values of fields; `updatedAt` goes with them. */
+  set(id: string, fields: Partial<Task>, texts?: Texts): Task;
+  /** A new status, the end of a run that it ends, and the event. Whether it is legal has been asked before. */
+  transition(id: string, to: TaskStatus, fields: Partial<Task>, detail?: Readonly<Record<string, unknown>>): Task;
+  event(type: string, task: string, run?: string | null, detail?: Readonly<Record<string, unknown>>): void;
+  decision(session: string, about: readonly string[]): Decision;
+}
+
+export function openDraft(slice: Slice, by: Actor, now: number): Draft {
+  const tasks = new Map<string, Task>();
+  const changes = new Map<string, { set: Partial<Task>; texts?: Texts }>();
+  const events: Event[] = [];
+  /** Dependents that are made here; the slice does not know them yet. */
+  const newDependents = new Map<string, string[]>();
+
+  const find = (id: string): Task | undefined => tasks.get(id) ?? slice.task(id);
+
+  const draft: Draft = {
+    now,
+    by,
+    slice,
+    task: find,
+    *dependents(id) {
+      yield* slice.dependents(id);
+      yield* newDependents.get(id) ?? [];
+    },
+    create(task, texts) {
+      tasks.set(task.id, task);
+      changes.set(task.id, { set: task, ...(texts === undefined ? {} : { texts }) });
+      for (const other of task.dependsOn) newDependents.set(other, [...(newDependents.get(other) ?? []), task.id]);
+    },
+    set(id, fields, texts) {
+      const before = find(id);
+      if (before === undefined) throw new Error(`no task ${id} in this draft`);
+      const set = { ...fields, updatedAt: now };
+      const after = { ...before, ...set };
+      const change = changes.get(id);
+      tasks.set(id, after);
+      const allTexts = texts === undefined ? change?.texts : { ...change?.texts, ...texts };
+      changes.set(id, { set: { ...change?.set, ...set }, ...(allTexts === undefined ? {} : { texts: allTexts }) });
+      return after;
+    },
+    transition(id, to, fields, detail = {}) {
+      const before = find(id);
+      if (before === undefined) throw new Error(`no task ${id} in this draft`);
+      const ended = before.status === 'in-progress' && fields.run === undefined ? endedRun(before.run, now) : {};
+      const after = draft.set(id, { status: to, lastTransitionAt: now, ...ended, ...fields });
+      draft.event('task.transitioned', id, after.run?.id, { from: before.status, to, ...detail });
+      return after;
+    },
+    event(type, task, run, detail) {
+      events.push({
+        type,
+        task,
+        ...(run === undefined || run === null ? {} : { run }),
+        ...(detail === undefined ? {} : { detail }),
+      });
+    },
+    decision(session, about) {
+      const list: Change[] = [...changes].map(([task, change]) => ({ task, ...change }));
+      return { kind: 'changed', facts: { at: now, session, by, events, changes: list, about } };
+    },
+  };
+  return draft;
+}
+
+/** A task that leaves in-progress by another's will takes its run with it. */
+const endedRun = (run: Run | null, now: number): { run?: Run } =>
+  run === null || run.status !== 'running' ? {} : { run: { ...run, status: 'cancelled', endedAt: now } };

@@ -1,0 +1,118 @@
+/** What can be asked of a task. Plain data, so that it crosses a socket as it is. */
+import type { Outcome } from '../report.ts';
+import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus } from '../task.ts';
+
+/** Who asks, as the channel knows it, never as the message says. */
+export interface Actor {
+  /** `unknown`: a change in the file tree made while a run was live, so that nobody can tell whose it was. */
+  readonly kind: 'person' | 'agent' | 'runtime' | 'unknown';
+  readonly name: string;
+}
+
+/** Texts of a task by name: `body`, or the path of a file in its folder (`inputs/task.json`). */
+export type Texts = Readonly<Record<string, string>>;
+
+export interface NewTask {
+  /** An id of its own choice; the next free one where there is none. */
+  readonly id?: string;
+  readonly externalId?: string;
+  readonly title: string;
+  readonly status?: 'backlog' | 'ready';
+  readonly priority?: TaskPriority;
+  readonly routing?: Partial<Routing>;
+  readonly session?: string;
+  readonly parentId?: string;
+  /** By id, or by an external id of the same session; also of tasks that are added together with it. */
+  readonly dependsOn?: readonly string[];
+  readonly retry?: RetryPolicy;
+  readonly reviewRequired?: boolean;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly texts?: Texts;
+}
+
+/** Who claims: its name, and what makes it fit for tasks that name no agent. */
+export interface Claimer {
+  readonly agent: string;
+  readonly roles?: readonly string[];
+  readonly teams?: readonly string[];
+  readonly tags?: readonly string[];
+}
+
+export interface Amount {
+  readonly usd?: number;
+  readonly tokensInput?: number;
+  readonly tokensOutput?: number;
+}
+
+export type TaskMessage =
+  /** Makes tasks, all of them or none. */
+  | { readonly type: 'task.add'; readonly tasks: readonly NewTask[]; readonly maxDepth?: number }
+  | { readonly type: 'task.move'; readonly id: string; readonly to: TaskStatus; readonly reason?: string }
+  | { readonly type: 'task.cancel'; readonly id: string; readonly reason?: string }
+  /** Makes it ready once more, with all its attempts. */
+  | { readonly type: 'task.retry'; readonly id: string }
+  | {
+      readonly type: 'task.edit';
+      readonly id: string;
+      readonly title?: string;
+      readonly priority?: TaskPriority;
+      readonly routing?: Partial<Routing>;
+      readonly dependsOn?: readonly string[];
+      readonly reviewRequired?: boolean;
+      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly texts?: Texts;
+    }
+  /** Takes a task for a new run: the one named, or the most urgent that fits. */
+  | {
+      readonly type: 'task.claim';
+      readonly id?: string;
+      readonly claimer: Claimer;
+      readonly leaseMs: number;
+      readonly model?: string;
+      readonly supervisor?: Supervisor;
+    }
+  /** A run's claim about how it ended. */
+  | {
+      readonly type: 'run.report';
+      readonly run: string;
+      readonly outcome: Outcome;
+      readonly summary?: string;
+      readonly cost?: Amount;
+      readonly code?: string;
+      readonly messageId?: string;
+      readonly texts?: Texts;
+    }
+  /** What the runtime itself found when it looked at the evidence. */
+  | {
+      readonly type: 'run.judge';
+      readonly run: string;
+      readonly passed: boolean;
+      readonly findings?: readonly string[];
+    }
+  /** A run that ended without doing its work. */
+  | {
+      readonly type: 'run.fail';
+      readonly run: string;
+      readonly code: string;
+      readonly message: string;
+      readonly cost?: Amount;
+    }
+  /** The supervisor is gone and the run is silent: what is on disk decides. */
+  | {
+      readonly type: 'run.resume';
+      readonly run: string;
+      readonly result: Outcome | 'none' | 'unreadable';
+      readonly summary?: string;
+      /** The runtime saw for itself that the process and who watched over it are no more; no need to wait for the lease's end. */
+      readonly gone?: boolean;
+    }
+  /** Something that happened and changes nothing: an edit refused, a file repaired. */
+  | {
+      readonly type: 'note';
+      readonly event: string;
+      readonly task?: string;
+      readonly session?: string;
+      readonly detail: Readonly<Record<string, unknown>>;
+    };
+
+export type MessageType = TaskMessage['type'];

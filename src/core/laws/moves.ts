@@ -1,0 +1,91 @@
+/** Which status may follow which (DECISIONS §2), and the moves that people ask for: move, cancel, retry. */
+import { isRunning, type Task, type TaskStatus } from '../task.ts';
+import { type Decision, refused, same } from './decision.ts';
+import { failedDependency, onTransition } from './dependencies.ts';
+import type { Draft } from './draft.ts';
+import type { Actor } from './messages.ts';
+
+export const MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  backlog: ['ready', 'blocked', 'cancelled'],
+  ready: ['in-progress', 'blocked', 'deadletter', 'cancelled'],
+  'in-progress': ['review', 'ready', 'blocked', 'deadletter', 'cancelled'],
+  blocked: ['ready', 'deadletter', 'cancelled'],
+  review: ['done', 'in-progress', 'ready', 'blocked', 'cancelled'],
+  deadletter: ['ready'],
+  done: [],
+  cancelled: [],
+};
+
+export const mayMove = (from: TaskStatus, to: TaskStatus): boolean => MOVES[from].includes(to);
+
+export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | undefined): Decision {
+  if (task.status === to) return same(task.id);
+  if (!mayMove(task.status, to)) return illegal(task, to);
+  if (to === 'done' && !mayApprove(draft.by)) {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `only a person or proven evidence makes ${task.id} done, and this came from ${draft.by.name}`,
+      `a person may say so: baton task move ${task.id} done`,
+    );
+  }
+  const failed = to === 'ready' ? failedDependency(draft, task) : null;
+  if (failed !== null) {
+    return refused(
+      'E_DEPENDENCY_FAILED',
+      `${task.id} cannot be ready: ${failed.id}, which it depends on, is ${failed.status}`,
+      failed.status === 'deadletter'
+        ? `try: baton task retry ${failed.id}`
+        : 'take the dependency out of its file first',
+    );
+  }
+  draft.transition(task.id, to, fieldsFor(task, to, reason), reason === undefined ? {} : { reason });
+  onTransition(draft, task, to);
+  return draft.decision(task.session, [task.id]);
+}
+
+/** What a status asks of the other fields. */
+function fieldsFor(task: Task, to: TaskStatus, reason: string | undefined): Partial<Task> {
+  if (to === 'blocked' || to === 'deadletter') {
+    return { cause: { code: 'E_MOVED', message: reason ?? 'moved by hand' }, availableAt: 0 };
+  }
+  // A deadletter that is made ready starts anew; its attempts were used up.
+  if (task.status === 'deadletter') return { cause: null, availableAt: 0, attempts: 0 };
+  return { cause: null, availableAt: 0 };
+}
+
+/** What nobody can put a name to is no approval. */
+const mayApprove = (by: Actor): boolean => by.kind === 'person' || by.kind === 'runtime';
+
+export function cancel(draft: Draft, task: Task, reason: string | undefined): Decision {
+  return move(draft, task, 'cancelled', reason);
+}
+
+export function retry(draft: Draft, task: Task): Decision {
+  if (task.status === 'ready') {
+    if (task.availableAt <= draft.now && task.attempts === 0) return same(task.id);
+    draft.set(task.id, { availableAt: 0, attempts: 0 });
+    draft.event('task.retried', task.id, null, { from: 'ready' });
+    return draft.decision(task.session, [task.id]);
+  }
+  if (task.status === 'backlog' || isRunning(task) || !mayMove(task.status, 'ready')) {
+    return refused(
+      'E_ILLEGAL_MOVE',
+      `expected a task that failed, is blocked or waits for review, got ${task.id}, which is ${task.status}`,
+      task.status === 'backlog' ? `try: baton task move ${task.id} ready` : null,
+    );
+  }
+  const moved = move(draft, task, 'ready', 'retry');
+  if (moved.kind !== 'changed') return moved;
+  draft.set(task.id, { attempts: 0 });
+  draft.event('task.retried', task.id, null, { from: task.status });
+  return draft.decision(task.session, [task.id]);
+}
+
+function illegal(task: Task, to: TaskStatus): Decision {
+  const legal = MOVES[task.status];
+  return refused(
+    'E_ILLEGAL_MOVE',
+    `${task.id} is ${task.status} and cannot become ${to}`,
+    legal.length === 0 ? `${task.status} is final` : `from ${task.status} it may become ${legal.join(', ')}`,
+  );
+}

@@ -1,0 +1,173 @@
+/** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it (DECISIONS §1 to §3, §6). */
+import type { Outcome } from '../report.ts';
+import type { Cause, Run, RunStatus, Spent, Task, TaskStatus } from '../task.ts';
+import { type Decision, refused, same } from './decision.ts';
+import { onTransition } from './dependencies.ts';
+import type { Draft } from './draft.ts';
+import type { Amount, TaskMessage } from './messages.ts';
+import { backoffMs, isPermanent, mayRetry } from './retries.ts';
+
+type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
+
+/** Where a claim takes the task; done passes through review, where the runtime looks for itself. */
+const CLAIMED: Readonly<Record<Exclude<Outcome, 'failed'>, TaskStatus>> = {
+  done: 'review',
+  partial: 'review',
+  needs_review: 'review',
+  blocked: 'blocked',
+};
+
+/** What names an older run than the current one, or one that has ended, is refused. */
+export function staleRun(task: Task, run: string): Decision | null {
+  if (task.run?.id === run && task.run.status === 'running' && task.status === 'in-progress') return null;
+  const current = task.run === null ? 'it has no run' : `its run ${task.run.id} is ${task.run.status}`;
+  return refused(
+    'E_STALE_RUN',
+    `${run} is not the current run of ${task.id}: ${current}, and the task is ${task.status}`,
+  );
+}
+
+export function report(draft: Draft, task: Task, said: Of<'run.report'>): Decision {
+  const { messageId } = said;
+  if (messageId !== undefined && task.messages.includes(messageId)) return same(task.id);
+  const stale = staleRun(task, said.run);
+  if (stale !== null) return stale;
+  const messages = messageId === undefined ? {} : { messages: [...task.messages, messageId] };
+  const told = {
+    cost: plus(task.cost, said.cost),
+    ...(said.summary === undefined ? {} : { summary: said.summary }),
+    ...messages,
+  };
+  draft.event('run.reported', task.id, said.run, {
+    outcome: said.outcome,
+    ...(said.summary === undefined ? {} : { summary: said.summary }),
+    ...(said.cost === undefined ? {} : { cost: said.cost }),
+  });
+  if (said.texts !== undefined) draft.set(task.id, {}, said.texts);
+  if (said.outcome === 'failed') {
+    const message = said.summary ?? 'the agent says that it failed';
+    failed(draft, task, said.code ?? 'E_UNKNOWN', message, told);
+  } else {
+    settleClaim(draft, task, said.outcome, told, said.summary);
+  }
+  return draft.decision(task.session, [task.id]);
+}
+
+function settleClaim(
+  draft: Draft,
+  task: Task,
+  outcome: Exclude<Outcome, 'failed'>,
+  fields: Partial<Task>,
+  summary: string | undefined,
+): void {
+  const to = CLAIMED[outcome];
+  const cause =
+    to === 'blocked' ? { code: 'E_BLOCKED', message: summary ?? 'the agent says that it is blocked' } : null;
+  draft.transition(
+    task.id,
+    to,
+    { run: ended(task.run, 'completed', draft.now, outcome), availableAt: 0, cause, ...fields },
+    { outcome },
+  );
+}
+
+export function fail(draft: Draft, task: Task, said: Of<'run.fail'>): Decision {
+  const stale = staleRun(task, said.run);
+  if (stale !== null) return stale;
+  failed(draft, task, said.code, said.message, { cost: plus(task.cost, said.cost) });
+  return draft.decision(task.session, [task.id]);
+}
+
+/** Another attempt after a while where the policy leaves one; else the deadletter, with the cause. */
+function failed(draft: Draft, task: Task, code: string, message: string, fields: Partial<Task>): void {
+  const run = ended(task.run, 'failed', draft.now, 'failed');
+  const cause: Cause = { code, message };
+  const again = !isPermanent(code) && mayRetry(task.retry, task.attempts);
+  draft.event('run.failed', task.id, run?.id, { code, message, attempt: task.attempts });
+  if (again) {
+    const availableAt = draft.now + backoffMs(task.retry, task.attempts);
+    const detail = { code, availableAt: new Date(availableAt).toISOString() };
+    draft.transition(task.id, 'ready', { run, cause, availableAt, ...fields }, detail);
+  } else {
+    draft.transition(task.id, 'deadletter', { run, cause, availableAt: 0, ...fields }, { code });
+    onTransition(draft, task, 'deadletter');
+  }
+}
+
+/** An attempt without an end is made again (DECISIONS §3), but not for ever: what keeps taking its supervisor with it is put aside. */
+const MOST_EXPIRIES = 5;
+
+function expired(draft: Draft, task: Task, fields: Partial<Task>): void {
+  const run = ended(task.run, 'expired', draft.now, null);
+  const cause: Cause = { code: 'E_RUN_EXPIRED', message: `${run?.id} went silent and left no result` };
+  draft.event('run.expired', task.id, run?.id, { code: cause.code, attempt: task.attempts });
+  if (task.attempts <= Math.max(task.retry.maxRetries, MOST_EXPIRIES - 1)) {
+    draft.transition(task.id, 'ready', { run, cause, availableAt: 0, ...fields }, { code: cause.code });
+  } else {
+    draft.transition(task.id, 'deadletter', { run, cause, availableAt: 0, ...fields }, { code: cause.code });
+    onTransition(draft, task, 'deadletter');
+  }
+}
+
+/** The verdict on a task in review: done where everything is proven and no person has to look; else the policy decides. */
+export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision {
+  if (draft.by.kind !== 'runtime') {
+    return refused('E_PERMISSION_DENIED', `only the runtime judges evidence, and this came from ${draft.by.name}`);
+  }
+  if (task.status === 'done' && task.run?.id === said.run) return same(task.id);
+  if (task.run?.id !== said.run || task.status !== 'review') {
+    return refused('E_STALE_RUN', `${said.run} is not the run in review: ${task.id} is ${task.status}`);
+  }
+  const findings = said.findings ?? [];
+  draft.event('run.judged', task.id, said.run, { passed: said.passed, findings });
+  if (said.passed) {
+    if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null });
+    else draft.transition(task.id, 'done', { cause: null }, { evidence: 'proven' });
+  } else {
+    const cause: Cause = { code: 'E_EVIDENCE', message: findings[0] ?? 'the evidence does not bear the claim out' };
+    if (mayRetry(task.retry, task.attempts)) {
+      const availableAt = draft.now + backoffMs(task.retry, task.attempts);
+      draft.transition(task.id, 'ready', { cause, availableAt }, { code: cause.code });
+    } else {
+      draft.set(task.id, { cause });
+    }
+  }
+  return draft.decision(task.session, [task.id]);
+}
+
+/** DECISIONS §3: the table of what a stale run leaves behind. Asked again at the moment it is applied. */
+export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decision {
+  // Somebody was quicker; there is nothing to resume.
+  if (staleRun(task, said.run) !== null || task.run === null) return same(task.id);
+  const until = draft.slice.leaseUntil(task.run);
+  if (until > draft.now && said.gone !== true) {
+    return refused(
+      'E_RUN_ALIVE',
+      `${said.run} is alive until ${new Date(until).toISOString()} and is not resumed before that`,
+    );
+  }
+  const told = said.summary === undefined ? {} : { summary: said.summary };
+  if (said.result === 'unreadable') {
+    draft.event('protocol.message.rejected', task.id, said.run, { reason: 'run_result.json is unreadable' });
+  } else if (said.result === 'none') {
+    expired(draft, task, told);
+  } else if (said.result === 'failed') {
+    failed(draft, task, 'E_UNKNOWN', said.summary ?? 'the agent says that it failed', told);
+  } else {
+    draft.event('run.resumed', task.id, said.run, { result: said.result });
+    settleClaim(draft, task, said.result, told, said.summary);
+  }
+  return draft.decision(task.session, [task.id]);
+}
+
+const ended = (run: Run | null, status: RunStatus, now: number, outcome: string | null): Run | null =>
+  run === null ? null : { ...run, status, endedAt: now, outcome };
+
+function plus(cost: Spent, amount: Amount | undefined): Spent {
+  if (amount === undefined) return cost;
+  return {
+    usd: cost.usd + (amount.usd ?? 0),
+    tokensInput: cost.tokensInput + (amount.tokensInput ?? 0),
+    tokensOutput: cost.tokensOutput + (amount.tokensOutput ?? 0),
+  };
+}

@@ -1,0 +1,131 @@
+/** What memory holds: the fold of all records, and the few indices that decisions need. Tasks are never changed, only replaced. */
+import type { Change, Facts, Slice } from './laws/decision.ts';
+import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
+import { expandTask, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
+
+/** How many answered requests are remembered; a retry comes within seconds. */
+const REQUESTS = 10_000;
+
+export interface State extends Slice {
+  readonly size: number;
+  readonly queue: ReadyQueue;
+  all(): Iterable<Task>;
+  /** The tasks that go by an external id, one in a session. */
+  named(externalId: string): readonly string[];
+  /** Takes in what was decided. */
+  apply(facts: Facts): void;
+  /** Takes in a task as a snapshot has it; all of them before anything else happens. */
+  load(task: Task): void;
+  /** To be called once after loading. */
+  loaded(): void;
+  /** The tasks that the answer to this request spoke of; undefined where it is not known. */
+  answered(request: string): readonly string[] | undefined;
+  requests(): Iterable<readonly [string, readonly string[]]>;
+  remember(request: string, about: readonly string[]): void;
+  /** A sign of life. */
+  alive(run: Run, now: number): void;
+}
+
+export function createState(): State {
+  const tasks = new Map<string, Task>();
+  /** By external id, in whatever sessions. */
+  const externalIds = new Map<string, string | string[]>();
+  /** Who waits for whom. A single one, which is the most common, needs no list. */
+  const dependents = new Map<string, string | string[]>();
+  const numbers = new Map<string, number>();
+  const requests = new Map<string, readonly string[]>();
+  const signs = new Map<string, number>();
+
+  const isOpen = (task: Task): boolean => task.dependsOn.every((id) => tasks.get(id)?.status === 'done');
+  const queue = createReadyQueue((id) => tasks.get(id), isOpen);
+
+  const index = (task: Task): void => {
+    const { day, number } = partsOfId(task.id);
+    if (number > (numbers.get(day) ?? 0)) numbers.set(day, number);
+    if (task.externalId !== null) insert(externalIds, task.externalId, task.id);
+  };
+
+  const link = (before: readonly string[], task: Task): void => {
+    for (const id of before) if (!task.dependsOn.includes(id)) remove(dependents, id, task.id);
+    for (const id of task.dependsOn) if (!before.includes(id)) insert(dependents, id, task.id);
+  };
+
+  const take = (change: Change): void => {
+    const before = tasks.get(change.task);
+    const after = before === undefined ? expandTask(change.set as SparseTask) : { ...before, ...change.set };
+    tasks.set(change.task, after);
+    if (before === undefined) index(after);
+    if (before === undefined || change.set.dependsOn !== undefined) link(before?.dependsOn ?? [], after);
+    if (before?.run?.id !== undefined && after.run?.status !== 'running') signs.delete(before.run.id);
+    if (before === undefined || isQueuedAnew(change.set)) queue.put(after, isOpen(after));
+    if (after.status === 'done' && before?.status !== 'done') {
+      for (const id of each(dependents.get(after.id))) {
+        const waiting = tasks.get(id);
+        if (waiting !== undefined) queue.put(waiting, isOpen(waiting));
+      }
+    }
+  };
+
+  const state: State = {
+    get size() {
+      return tasks.size;
+    },
+    queue,
+    all: () => tasks.values(),
+    task: (id) => tasks.get(id),
+    byExternalId: (session, externalId) =>
+      each(externalIds.get(externalId)).find((id) => tasks.get(id)?.session === session),
+    named: (externalId) => each(externalIds.get(externalId)),
+    dependents: (id) => each(dependents.get(id)),
+    lastNumber: (day) => numbers.get(day) ?? 0,
+    nextReady: (claimer, now) => queue.next(claimer, now),
+    leaseUntil: (run) => (signs.get(run.id) ?? run.startedAt) + run.leaseMs,
+    apply(facts) {
+      for (const change of facts.changes) take(change);
+      if (facts.request !== undefined) state.remember(facts.request, facts.about);
+    },
+    load(task) {
+      tasks.set(task.id, task);
+      index(task);
+      for (const id of task.dependsOn) insert(dependents, id, task.id);
+    },
+    loaded() {
+      for (const task of tasks.values()) if (task.status === 'ready') queue.put(task, isOpen(task));
+    },
+    answered: (request) => requests.get(request),
+    requests: () => requests,
+    remember(request, about) {
+      requests.set(request, about);
+      if (requests.size <= REQUESTS) return;
+      for (const oldest of requests.keys()) {
+        requests.delete(oldest);
+        break;
+      }
+    },
+    alive: (run, now) => void signs.set(run.id, now),
+  };
+  return state;
+}
+
+const isQueuedAnew = ({ status, priority, routing, availableAt, dependsOn }: Partial<Task>): boolean =>
+  status !== undefined ||
+  priority !== undefined ||
+  routing !== undefined ||
+  availableAt !== undefined ||
+  dependsOn !== undefined;
+
+const each = (held: string | string[] | undefined): readonly string[] =>
+  held === undefined ? [] : typeof held === 'string' ? [held] : held;
+
+function insert(lists: Map<string, string | string[]>, key: string, value: string): void {
+  const held = lists.get(key);
+  if (held === undefined) lists.set(key, value);
+  else if (typeof held === 'string') lists.set(key, [held, value]);
+  else held.push(value);
+}
+
+function remove(lists: Map<string, string | string[]>, key: string, value: string): void {
+  const left = each(lists.get(key)).filter((item) => item !== value);
+  if (left.length === 0) lists.delete(key);
+  else lists.set(key, left.length === 1 ? (left[0] as string) : [...left]);
+}

@@ -1,0 +1,65 @@
+/**
+ * The port of every store. What goes in is a message, decided inside the store's own transaction by the laws (`laws/decide.ts`):
+ * a message is plain data, so a store may be in another process or on another machine. Nothing is answered before it is durable.
+ */
+import type { Event, Facts, Refusal } from './laws/decision.ts';
+import type { Actor, TaskMessage } from './laws/messages.ts';
+import type { Task, TaskStatus } from './task.ts';
+
+/** One decision as the store keeps it: `seq` counts without gaps from 1. */
+export interface StoredRecord extends Facts {
+  readonly seq: number;
+}
+
+export interface Ask {
+  readonly message: TaskMessage;
+  readonly by: Actor;
+  /** The same id asked twice acts once and gets the same answer. */
+  readonly request?: string;
+}
+
+export type Answer =
+  | { readonly kind: 'changed' | 'same'; readonly tasks: readonly Task[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+export interface TaskFilter {
+  readonly status?: readonly TaskStatus[];
+  readonly session?: string;
+}
+
+export interface EventQuery {
+  /** Records after this number; 0 is from the beginning. */
+  readonly after: number;
+  readonly task?: string;
+  readonly session?: string;
+  /** Goes on with what happens, until this says stop. */
+  readonly follow?: AbortSignal;
+}
+
+/** Whether the chains of hashes hold, and the first record that does not fit. */
+export interface Verification {
+  readonly ok: boolean;
+  readonly records: number;
+  readonly brokenAt: { readonly seq: number | null; readonly where: string; readonly reason: string } | null;
+}
+
+export interface Store {
+  send(ask: Ask): Promise<Answer>;
+  /** A sign of life of a run; not written down. False where it is not the task's current run. */
+  alive(run: string): Promise<boolean>;
+  /** By id, or by external id within a session (any session where none is given and only one has it). */
+  find(id: string, session?: string): Promise<Task | undefined>;
+  /** In the order of their ids. */
+  tasks(filter?: TaskFilter): AsyncIterable<Task>;
+  /** `body`, or a file of the task's folder; null where there is none. */
+  text(id: string, name: string): Promise<string | null>;
+  /** The records that touched a task, oldest first. */
+  history(id: string): Promise<readonly StoredRecord[]>;
+  eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;
+  verify(session?: string): Promise<Verification>;
+  /** Waits until all that was accepted is durable and the file tree shows it. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type { Event };

@@ -1,0 +1,61 @@
+/** The store that forgets: the same laws and answers, nothing on disk. For tests, and for what need not outlive its process. */
+
+import { createState } from '../core/state.ts';
+import type { Store, StoredRecord } from '../core/store.ts';
+import { isRunning, taskOfRun } from '../core/task.ts';
+import { answer, decideAsk, findTask, inOrder } from './decide-ask.ts';
+import { createSignal } from './signal.ts';
+
+export function openMemoryStore({ now = Date.now }: { now?: () => number } = {}): Store {
+  const state = createState();
+  const records: StoredRecord[] = [];
+  const texts = new Map<string, string>();
+  const written = createSignal();
+
+  return {
+    async send(ask) {
+      const decision = decideAsk(state, ask, now());
+      if (decision.kind === 'refused') return decision;
+      if (decision.kind === 'same') return answer(state, 'same', decision.about);
+      state.apply(decision.facts);
+      for (const change of decision.facts.changes) {
+        for (const [name, text] of Object.entries(change.texts ?? {})) texts.set(`${change.task}/${name}`, text);
+      }
+      records.push({ ...decision.facts, seq: records.length + 1 });
+      written.raise();
+      return answer(state, 'changed', decision.facts.about);
+    },
+    async alive(run) {
+      const task = state.task(taskOfRun(run) ?? '');
+      if (task === undefined || !isRunning(task) || task.run?.id !== run) return false;
+      state.alive(task.run, now());
+      return true;
+    },
+    find: async (id, session) => findTask(state, id, session),
+    async *tasks({ status, session } = {}) {
+      for (const task of inOrder(state.all())) {
+        if (status !== undefined && !status.includes(task.status)) continue;
+        if (session === undefined || task.session === session) yield task;
+      }
+    },
+    text: async (id, name) => texts.get(`${id}/${name}`) ?? null,
+    history: async (id) => records.filter((record) => touches(record, id)),
+    async *eventsAfter({ after, task, session, follow }) {
+      for (let seq = after; ; ) {
+        for (; seq < records.length; seq++) {
+          const record = records[seq] as StoredRecord;
+          if (task !== undefined && !touches(record, task)) continue;
+          if (session === undefined || record.session === session) yield record;
+        }
+        if (follow === undefined || !(await written.wait(follow, () => seq < records.length))) return;
+      }
+    },
+    verify: async () => ({ ok: true, records: records.length, brokenAt: null }),
+    settled: async () => {},
+    close: async () => {},
+  };
+}
+
+/** Whether a record changed a task or speaks of it. */
+export const touches = (record: StoredRecord, id: string): boolean =>
+  record.changes.some((change) => change.task === id) || record.events.some((event) => event.task === id);
