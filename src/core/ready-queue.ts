@@ -70,6 +70,8 @@ export function createReadyQueue(find: (id: string) => Task | undefined, isOpen:
         keyOf(task.routing) === key;
       if (holds) return top;
       line.entries.pop();
+      // A clock may be set back; what has been woken too early sleeps once more.
+      if (task?.status === 'ready' && task.availableAt > now) later.push({ id: task.id, at: task.availableAt });
     }
     lines.delete(key);
     return undefined;
@@ -97,5 +99,5 @@ export function createReadyQueue(find: (id: string) => Task | undefined, isOpen:
 
 const keyOf = (routing: Routing): string => (routing === TASK_DEFAULTS.routing ? ANYBODY : keyText(routing));
 const keyText = ({ agent, role, team, tags }: Routing): string =>
-  agent !== null ? `agent\n${agent}` : [role ?? '', team ?? '', ...tags].join('\n');
+  agent !== null ? `agent ${agent}` : JSON.stringify([role, team, tags]);
 const ANYBODY = keyText(TASK_DEFAULTS.routing);

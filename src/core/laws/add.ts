@@ -11,12 +11,15 @@ import {
   taskId,
 } from '../task.ts';
 import { type Decision, refused } from './decision.ts';
-import { dependencyCause, findCycle, rootOfFailure } from './dependencies.ts';
+import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { NewTask } from './messages.ts';
 
 /** An aop2 delegation may go three deep; config may say otherwise (DECISIONS §5). */
 export const MAX_DEPTH = 3;
+
+/** Of an id of one's own choice: the ids after it are counted on from it, and must stay exact. */
+const HIGHEST = 999_999_999;
 
 export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = MAX_DEPTH): Decision {
   if (news.length === 0) return refused('E_SCHEMA_VALIDATION', 'expected at least one task to add, got none');
@@ -36,9 +39,10 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
     }
     together.set(name, ids[i] as string);
   }
+  const known = new Set(ids);
   const made: Task[] = [];
   for (const [i, item] of news.entries()) {
-    const task = make(draft, item, ids[i] as string, together, ids, maxDepth);
+    const task = make(draft, item, ids[i] as string, together, known, maxDepth);
     if ('kind' in task) return task;
     made.push(task);
   }
@@ -46,6 +50,8 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
   if (cycle !== null) return closesCycle(cycle);
   for (const [i, task] of made.entries()) draft.create(task, news[i]?.texts);
   for (const task of made) announce(draft, task);
+  // One that depends on what has failed is blocked from its beginning.
+  settle(draft, ids);
   return draft.decision((made[0] as Task).session, ids);
 }
 
@@ -57,7 +63,7 @@ const dependenciesOf = (made: readonly Task[], draft: Draft): ((id: string) => r
 export const closesCycle = (cycle: readonly string[]): Decision =>
   refused('E_CYCLE', `these tasks would wait for each other for ever: ${cycle.join(' → ')}`);
 
-const nameIn = (session: string, externalId: string): string => `${session}\n${externalId}`;
+const nameIn = (session: string, externalId: string): string => JSON.stringify([session, externalId]);
 
 /** A child is in its parent's session, whatever it says. */
 const sessionOf = (draft: Draft, item: NewTask): string =>
@@ -80,6 +86,9 @@ function giveIds(draft: Draft, news: readonly NewTask[]): string[] | Decision {
     if (taken.has(id) || draft.task(id) !== undefined) return refused('E_DUPLICATE', `there is a task ${id} already`);
     taken.add(id);
     const parts = partsOfId(id);
+    if (parts.number > HIGHEST) {
+      return refused('E_SCHEMA_VALIDATION', `expected an id with a number up to ${HIGHEST}, got ${id}`);
+    }
     if (parts.day === day) last = Math.max(last, parts.number);
   }
   return news.map(({ id }) => id ?? taskId(day, ++last));
@@ -90,7 +99,7 @@ function make(
   item: NewTask,
   id: string,
   together: ReadonlyMap<string, string>,
-  ids: readonly string[],
+  known: ReadonlySet<string>,
   maxDepth: number,
 ): Task | Extract<Decision, { kind: 'refused' }> {
   if (item.title.trim() === '') return no('E_SCHEMA_VALIDATION', 'expected a title, got an empty text');
@@ -107,13 +116,15 @@ function make(
       'delegation.max_depth in config.yaml sets the limit',
     );
   }
-  const dependsOn: string[] = [];
+  const dependsOn = new Set<string>();
   for (const name of item.dependsOn ?? []) {
     const other =
-      together.get(nameIn(session, name)) ?? (ids.includes(name) ? name : findByAnyId(draft, name, session)?.id);
+      (known.has(name) ? name : draft.task(name)?.id) ??
+      together.get(nameIn(session, name)) ??
+      draft.slice.byExternalId(session, name);
     if (other === undefined) return no('E_NOT_FOUND', `there is no task ${name}, which this one is to depend on`);
     if (other === id) return no('E_CYCLE', `${item.externalId ?? id} cannot depend on itself: ${id} → ${id}`);
-    if (!dependsOn.includes(other)) dependsOn.push(other);
+    dependsOn.add(other);
   }
   return expandTask({
     id,
@@ -125,7 +136,7 @@ function make(
     lastTransitionAt: draft.now,
     session,
     depth,
-    dependsOn,
+    dependsOn: [...dependsOn],
     ...(item.externalId === undefined ? {} : { externalId: item.externalId }),
     ...(parent === undefined ? {} : { parentId: parent.id }),
     ...(item.priority === undefined ? {} : { priority: item.priority }),
@@ -141,7 +152,7 @@ const NO_ROUTING: Routing = TASK_DEFAULTS.routing;
 const no = (...args: Parameters<typeof refused>): Extract<Decision, { kind: 'refused' }> =>
   refused(...args) as Extract<Decision, { kind: 'refused' }>;
 
-/** The events of a new task; one that depends on what has failed is blocked from its beginning. */
+/** The events of a new task. */
 function announce(draft: Draft, task: Task): void {
   const { title, status, priority, parentId, dependsOn, externalId } = task;
   draft.event('task.created', task.id, null, {
@@ -153,8 +164,4 @@ function announce(draft: Draft, task: Task): void {
     ...(dependsOn.length === 0 ? {} : { dependsOn }),
   });
   if (parentId !== null) draft.event('delegation.requested', task.id, null, { parentId, depth: task.depth });
-  const root = rootOfFailure(draft, task);
-  if (root === null) return;
-  const cause = dependencyCause(root.id, root.status, status);
-  draft.transition(task.id, 'blocked', { cause }, { code: cause.code, dependency: root.id });
 }

@@ -1,6 +1,7 @@
 /** Taking a task for a run: one claimer, one lease, one run. */
 import { type Routing, type Run, runId, type Task } from '../task.ts';
 import { type Decision, refused } from './decision.ts';
+import { openDependency } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Claimer, TaskMessage } from './messages.ts';
 
@@ -18,7 +19,7 @@ export function fits(routing: Routing, claimer: Claimer): boolean {
 export function notClaimable(task: Task, now: number, find: (id: string) => Task | undefined): string | null {
   if (task.status !== 'ready') return `it is ${task.status}`;
   if (task.availableAt > now) return `it may be tried again at ${new Date(task.availableAt).toISOString()}`;
-  const open = task.dependsOn.find((id) => find(id)?.status !== 'done');
+  const open = openDependency(task, find);
   return open === undefined ? null : `it waits for ${open}, which is ${find(open)?.status ?? 'unknown'}`;
 }
 

@@ -40,7 +40,11 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     create(task, texts) {
       tasks.set(task.id, task);
       changes.set(task.id, { set: task, ...(texts === undefined ? {} : { texts }) });
-      for (const other of task.dependsOn) newDependents.set(other, [...(newDependents.get(other) ?? []), task.id]);
+      for (const other of task.dependsOn) {
+        const list = newDependents.get(other);
+        if (list === undefined) newDependents.set(other, [task.id]);
+        else list.push(task.id);
+      }
     },
     set(id, fields, texts) {
       const before = find(id);

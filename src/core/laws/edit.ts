@@ -2,14 +2,21 @@
 import { isFinal, type Task } from '../task.ts';
 import { closesCycle } from './add.ts';
 import { type Decision, refused, same } from './decision.ts';
-import { dependencyCause, findCycle, rootOfFailure } from './dependencies.ts';
+import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { TaskMessage } from './messages.ts';
+import { mayApprove } from './moves.ts';
 
 type Edit = Extract<TaskMessage, { type: 'task.edit' }>;
 
 export function edit(draft: Draft, task: Task, asked: Edit): Decision {
   if (isFinal(task.status)) return refused('E_ILLEGAL_MOVE', `${task.id} is ${task.status}, and that is final`);
+  if (task.reviewRequired && asked.reviewRequired === false && !mayApprove(draft.by, task)) {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `only a person may say that ${task.id} needs no review, and this came from ${draft.by.name}`,
+    );
+  }
   if (asked.title !== undefined && asked.title.trim() === '') {
     return refused('E_SCHEMA_VALIDATION', `expected a title for ${task.id}, got an empty text`);
   }
@@ -36,14 +43,11 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
   if (changed.includes('priority')) {
     draft.event('task.escalated', task.id, null, { from: task.priority, to: asked.priority });
   }
-  if (changed.includes('dependsOn')) settle(draft, task);
+  if (changed.includes('dependsOn')) settle(draft, [task.id]);
   return draft.decision(task.session, [task.id]);
 }
 
 function resolve(draft: Draft, task: Task, names: readonly string[]): string[] | Decision {
-  if (task.status !== 'backlog' && task.status !== 'ready' && task.status !== 'blocked') {
-    return refused('E_ILLEGAL_MOVE', `${task.id} is ${task.status}; what it depends on can no longer change`);
-  }
   const ids: string[] = [];
   for (const name of names) {
     const id = draft.task(name)?.id ?? draft.slice.byExternalId(task.session, name);
@@ -52,19 +56,10 @@ function resolve(draft: Draft, task: Task, names: readonly string[]): string[] |
     }
     if (!ids.includes(id)) ids.push(id);
   }
+  const isSame = JSON.stringify(ids) === JSON.stringify(task.dependsOn);
+  if (!isSame && (task.status === 'in-progress' || task.status === 'review')) {
+    return refused('E_ILLEGAL_MOVE', `${task.id} is ${task.status}; what it depends on can no longer change`);
+  }
   const cycle = findCycle([task.id], (id) => (id === task.id ? ids : (draft.task(id)?.dependsOn ?? [])));
   return cycle === null ? ids : closesCycle(cycle);
-}
-
-/** New dependencies may stand in its way, or no longer. */
-function settle(draft: Draft, before: Task): void {
-  const task = draft.task(before.id) as Task;
-  const root = rootOfFailure(draft, task);
-  const isStuck = task.status === 'blocked' && task.cause?.code === 'E_DEPENDENCY_FAILED';
-  if (root !== null && task.status !== 'blocked') {
-    const cause = dependencyCause(root.id, root.status, task.status);
-    draft.transition(task.id, 'blocked', { cause, availableAt: 0 }, { code: cause.code, dependency: root.id });
-  } else if (root === null && isStuck && task.cause?.was !== 'backlog') {
-    draft.transition(task.id, 'ready', { cause: null, availableAt: 0 }, { reason: 'its dependencies changed' });
-  }
 }

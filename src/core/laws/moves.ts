@@ -1,7 +1,7 @@
 /** Which status may follow which (DECISIONS §2), and the moves that people ask for: move, cancel, retry. */
 import { isRunning, type Task, type TaskStatus } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
-import { failedDependency, onTransition } from './dependencies.ts';
+import { onTransition, openDependency, rootOfFailure } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Actor } from './messages.ts';
 
@@ -21,21 +21,28 @@ export const mayMove = (from: TaskStatus, to: TaskStatus): boolean => MOVES[from
 export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | undefined): Decision {
   if (task.status === to) return same(task.id);
   if (!mayMove(task.status, to)) return illegal(task, to);
-  if (to === 'done' && !mayApprove(draft.by)) {
+  if (to === 'done' && !mayApprove(draft.by, task)) {
     return refused(
       'E_PERMISSION_DENIED',
       `only a person or proven evidence makes ${task.id} done, and this came from ${draft.by.name}`,
       `a person may say so: baton task move ${task.id} done`,
     );
   }
-  const failed = to === 'ready' ? failedDependency(draft, task) : null;
+  const failed = to === 'ready' ? rootOfFailure(draft, task) : null;
   if (failed !== null) {
     return refused(
       'E_DEPENDENCY_FAILED',
-      `${task.id} cannot be ready: ${failed.id}, which it depends on, is ${failed.status}`,
+      `${task.id} cannot be ready: ${failed.id}, which it waits for, is ${failed.status}`,
       failed.status === 'deadletter'
         ? `try: baton task retry ${failed.id}`
         : 'take the dependency out of its file first',
+    );
+  }
+  const open = to === 'in-progress' ? openDependency(task, draft.task) : undefined;
+  if (open !== undefined) {
+    return refused(
+      'E_NOT_CLAIMABLE',
+      `${task.id} cannot be in-progress: it waits for ${open}, which is ${draft.task(open)?.status ?? 'unknown'}`,
     );
   }
   draft.transition(task.id, to, fieldsFor(task, to, reason), reason === undefined ? {} : { reason });
@@ -53,8 +60,9 @@ function fieldsFor(task: Task, to: TaskStatus, reason: string | undefined): Part
   return { cause: null, availableAt: 0 };
 }
 
-/** What nobody can put a name to is no approval. */
-const mayApprove = (by: Actor): boolean => by.kind === 'person' || by.kind === 'runtime';
+/** What nobody can put a name to is no approval, and what a person is to look at only a person approves. */
+export const mayApprove = (by: Actor, task: Task): boolean =>
+  by.kind === 'person' || (by.kind === 'runtime' && !task.reviewRequired);
 
 export function cancel(draft: Draft, task: Task, reason: string | undefined): Decision {
   return move(draft, task, 'cancelled', reason);

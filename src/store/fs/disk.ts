@@ -3,6 +3,7 @@
  * Appending to the journal is asynchronous, so that work goes on while the disk is busy; all else is short and is done at once.
  * Paths are absolute. Failures are Node's own (`ENOENT`, `ENOSPC`, …).
  */
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 
 export interface Stat {
@@ -31,6 +32,8 @@ export interface Disk {
   mkdir(path: string): void;
   /** Creates the file or replaces what is in it. Not atomic, not synced: see `replaceFile`. */
   write(path: string, bytes: Uint8Array | string): void;
+  /** A new file for its user alone, in one step; false where there is one already. */
+  create(path: string, text: string): boolean;
   /** Makes what is in a file, or the names in a folder, survive a loss of power. */
   sync(path: string): void;
   rename(from: string, to: string): void;
@@ -83,6 +86,19 @@ export const realDisk: Disk = {
   list: (path) => orNull(() => fs.readdirSync(path)) ?? [],
   mkdir: (path) => void fs.mkdirSync(path, { recursive: true }),
   write: (path, bytes) => fs.writeFileSync(path, bytes),
+  create(path, text) {
+    const aside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+    fs.writeFileSync(aside, text, { mode: 0o600, flag: 'wx' });
+    try {
+      fs.linkSync(aside, path);
+      return true;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw cause;
+    } finally {
+      fs.rmSync(aside);
+    }
+  },
   sync(path) {
     const file = fs.openSync(path, 'r');
     try {

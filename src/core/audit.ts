@@ -1,0 +1,149 @@
+/**
+ * The audit trail: a projection of the journal, not a second write (DECISIONS §7). Which event becomes which record:
+ *
+ * | type              | events                                                                                           |
+ * |-------------------|--------------------------------------------------------------------------------------------------|
+ * | TASK_DISPATCHED   | `run.started`                                                                                    |
+ * | RESPONSE_RECEIVED | `run.reported`, `run.resumed`                                                                    |
+ * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `delegation.requested`, and a    |
+ * |                   | `task.transitioned` that is not how a run ended: a claim, a move by hand, a dependency's failure  |
+ * | GUARD_RAIL_CHECK  | `run.judged`, `run.failed`, `run.expired`, and all that was refused or rejected                   |
+ * | ROLLBACK_EVENT    | `rollback.…`                                                                                     |
+ * | SESSION_SUMMARY   | `session.ended`, `session.summary`                                                               |
+ *
+ * Other events (a file repaired, a note) are in the journal and not in the trail. A record's id is the event's: the number of the
+ * journal's record and the event's place in it, so the same journal always gives the same trail.
+ */
+import type { Event } from './laws/decision.ts';
+import type { StoredRecord } from './store.ts';
+import type { Run } from './task.ts';
+import { isoTime } from './task-json.ts';
+
+export const AUDIT_TYPES = [
+  'TASK_DISPATCHED',
+  'RESPONSE_RECEIVED',
+  'ROUTING_DECISION',
+  'GUARD_RAIL_CHECK',
+  'ROLLBACK_EVENT',
+  'SESSION_SUMMARY',
+] as const;
+export type AuditType = (typeof AUDIT_TYPES)[number];
+
+export const AUDIT_VERSION = '1.0';
+
+export interface AuditRecord {
+  readonly id: string;
+  readonly version: string;
+  readonly timestamp: string;
+  readonly session: string;
+  readonly task: string | null;
+  readonly type: AuditType;
+  /** Who did it; `role` is what kind of actor it was. Provider and model are those of the run it speaks of. */
+  readonly actor: {
+    readonly name: string;
+    readonly role: string;
+    readonly provider: string | null;
+    readonly model: string | null;
+  };
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly context: {
+    readonly parent_task_id: string | null;
+    readonly attempt: number | null;
+    /** The run it belongs to, else the request that asked for it. */
+    readonly correlation_id: string | null;
+  };
+  readonly governance: {
+    readonly guard_rails_applied: readonly string[];
+    readonly budget_status: string | null;
+    readonly access_decision: 'allowed' | 'refused';
+    readonly reason_code: string | null;
+  };
+}
+
+const TYPES: Readonly<Record<string, AuditType>> = {
+  'run.started': 'TASK_DISPATCHED',
+  'run.reported': 'RESPONSE_RECEIVED',
+  'run.resumed': 'RESPONSE_RECEIVED',
+  'task.created': 'ROUTING_DECISION',
+  'task.edited': 'ROUTING_DECISION',
+  'task.escalated': 'ROUTING_DECISION',
+  'task.retried': 'ROUTING_DECISION',
+  'task.transitioned': 'ROUTING_DECISION',
+  'delegation.requested': 'ROUTING_DECISION',
+  'run.judged': 'GUARD_RAIL_CHECK',
+  'run.failed': 'GUARD_RAIL_CHECK',
+  'run.expired': 'GUARD_RAIL_CHECK',
+  'session.ended': 'SESSION_SUMMARY',
+  'session.summary': 'SESSION_SUMMARY',
+};
+
+const isRefusal = (type: string): boolean => /\.(?:refused|rejected)$/.test(type);
+
+function typeOf(event: Event, record: StoredRecord): AuditType | null {
+  if (isRefusal(event.type)) return 'GUARD_RAIL_CHECK';
+  if (event.type.startsWith('rollback.')) return 'ROLLBACK_EVENT';
+  // A move that follows from what became of a run is told by that event.
+  if (event.type === 'task.transitioned' && record.events.some((other) => isEndOfRun(other, event))) return null;
+  return TYPES[event.type] ?? null;
+}
+
+const isEndOfRun = (other: Event, move: Event): boolean =>
+  other.task === move.task && other.type.startsWith('run.') && other.type !== 'run.started';
+
+/** The guard rail that an event is the work of. */
+const RAILS: Readonly<Record<string, string>> = {
+  'run.judged': 'evidence',
+  'run.expired': 'lease',
+  'delegation.requested': 'delegation.max_depth',
+  'delegation.rejected': 'delegation.max_depth',
+};
+
+/** Reads the journal in its order and keeps what later records do not repeat: whose child a task is, and what its run is. */
+export function createAudit(): (record: StoredRecord) => AuditRecord[] {
+  const parents = new Map<string, string>();
+  const runs = new Map<string, Run>();
+
+  return (record) => {
+    for (const { task, set } of record.changes) {
+      if (set.parentId) parents.set(task, set.parentId);
+      if (set.run) runs.set(task, set.run);
+    }
+    const audited = record.events.flatMap((event, i): AuditRecord[] => {
+      const type = typeOf(event, record);
+      return type === null ? [] : [auditRecord(record, event, i, type)];
+    });
+    // What has ended is not spoken of as running again; a long trail keeps only what is at work.
+    for (const { task, set } of record.changes) if (set.status === 'done' || set.status === 'cancelled') runs.delete(task);
+    return audited;
+  };
+
+  function auditRecord(record: StoredRecord, event: Event, index: number, type: AuditType): AuditRecord {
+    const { at, session, by, seq, request } = record;
+    const { task = null, detail = {} } = event;
+    const latest = task === null ? undefined : runs.get(task);
+    const run = event.run !== undefined && latest?.id === event.run ? latest : undefined;
+    const code = event.type === 'run.judged' && detail['passed'] === false ? 'E_EVIDENCE' : detail['code'];
+    const rail = RAILS[event.type];
+    return {
+      id: `audit-${seq}-${index}`,
+      version: AUDIT_VERSION,
+      timestamp: isoTime(at),
+      session,
+      task,
+      type,
+      actor: { name: by.name, role: by.kind, provider: null, model: run?.model ?? null },
+      payload: { event: event.type, ...(event.run === undefined ? {} : { run: event.run }), ...detail },
+      context: {
+        parent_task_id: (task === null ? undefined : parents.get(task)) ?? null,
+        attempt: run?.attempt ?? null,
+        correlation_id: event.run ?? request ?? null,
+      },
+      governance: {
+        guard_rails_applied: rail === undefined ? [] : [rail],
+        budget_status: code === 'E_COST_LIMIT_EXCEEDED' ? 'exceeded' : null,
+        access_decision: isRefusal(event.type) || code === 'E_PERMISSION_DENIED' ? 'refused' : 'allowed',
+        reason_code: typeof code === 'string' ? code : null,
+      },
+    };
+  }
+}

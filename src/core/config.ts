@@ -1,0 +1,173 @@
+/** `config.yaml`: what may stand in it, what holds where nothing does, and what is wrong with it. From a parsed object; reading the file is the edge's. */
+import * as z from 'zod';
+import { BatonError } from './errors.ts';
+import { MAX_DEPTH } from './laws/add.ts';
+
+export const CONFIG_FILE = 'config.yaml';
+
+export const AGENT_KINDS = ['command', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'openclaw'] as const;
+export type AgentKind = (typeof AGENT_KINDS)[number];
+
+const name = z.string().min(1);
+const names = z.array(name);
+const amount = z.number().min(0);
+const share = z.number().min(0).max(1);
+
+const Agent = z.strictObject({
+  kind: z.enum(AGENT_KINDS),
+  command: names.min(1).optional(),
+  args: z.array(z.string()).default([]),
+  /** Names to pass through, or values to set. */
+  env: z.union([names, z.record(name, z.string())]).default([]),
+  model: name.optional(),
+  roles: names.default([]),
+  tags: names.default([]),
+  max_parallel: z.int().min(1).optional(),
+  url: z.url().optional(),
+  token_env: name.optional(),
+});
+
+const Confidence = { escalate_below: share, refuse_below: share };
+
+/** Each section has its default, so that no file and an empty file mean the same. */
+export const ConfigSchema = z.strictObject({
+  agents: z.record(name, Agent).default({}),
+  defaults: z
+    .strictObject({
+      agent: name.nullable().default(null),
+      parallel: z.int().min(1).default(4),
+      sandbox: z.enum(['auto', 'require', 'off']).default('auto'),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      max_cost_usd: amount.nullable().default(null),
+      session_tokens: z.int().min(1).default(100_000),
+    })
+    .prefault({}),
+  store: z.string().regex(/^fs$/).default('fs'),
+  network: z.strictObject({ allow: names.default([]) }).prefault({}),
+  teams: z.record(name, names).default({}),
+  models: z.record(name, z.record(name, name)).default({}),
+  delegation: z.strictObject({ max_depth: z.int().min(0).default(MAX_DEPTH) }).prefault({}),
+  confidence: z
+    .strictObject({
+      escalate_below: share.default(0.9),
+      refuse_below: share.default(0.85),
+      domains: z.record(name, z.strictObject(Confidence).partial()).default({}),
+    })
+    .prefault({}),
+  stages: z.record(name, z.strictObject({ agent: name.optional(), role: name.optional() })).default({}),
+  prices: z.record(name, z.strictObject({ input: amount, output: amount })).default({}),
+  notify: z.array(z.strictObject({ on: names.min(1), to: z.strictObject({ webhook: z.url() }) })).default([]),
+  audit: z.strictObject({ storage_path: name.default('audit') }).prefault({}),
+});
+
+export type Config = z.output<typeof ConfigSchema>;
+
+export const DEFAULT_CONFIG: Config = ConfigSchema.parse({});
+
+/** An agent of one of these kinds is nothing without this field. */
+const NEEDED: Partial<Record<AgentKind, 'command' | 'url'>> = { command: 'command', acp: 'command', openclaw: 'url' };
+
+/** The settings in force; throws on the first thing that is wrong. `value` is the parsed file, null where it is empty. */
+export function configOf(value: unknown): Config {
+  const parsed = ConfigSchema.safeParse(value ?? {});
+  if (!parsed.success) throw problem(parsed.error.issues[0] as z.core.$ZodIssue, value);
+  for (const [agent, { kind, ...fields }] of Object.entries(parsed.data.agents)) {
+    const needed = NEEDED[kind];
+    if (needed !== undefined && fields[needed] === undefined) {
+      throw invalid(`agents.${agent}`, `expected a ${needed}, which the kind ${kind} needs, got none`);
+    }
+  }
+  return parsed.data;
+}
+
+const invalid = (where: string, what: string, hint: string | null = null): BatonError =>
+  new BatonError('E_CONFIG', `${CONFIG_FILE}${where === '' ? '' : `, ${where}`}: ${what}`, hint);
+
+function problem(issue: z.core.$ZodIssue, root: unknown): BatonError {
+  const where = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const key = issue.keys[0] as string;
+    const known = keysAt(ConfigSchema, issue.path);
+    const what = `unknown key ${shown(key)}; the nearest known one is ${nearest(key, known)}`;
+    return invalid(where, what, `known here: ${known.join(', ')}`);
+  }
+  const came = issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], root);
+  return invalid(where, `expected ${expectation(issue)}, got ${shown(came)}`);
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  array: 'a list',
+  object: 'keys and values',
+  record: 'keys and values',
+};
+
+function expectation(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return WORDS[issue.expected] ?? issue.expected;
+    case 'invalid_value':
+      return `one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'string' ? 'a text that is not empty' : `at least ${issue.minimum}${things(issue.origin)}`;
+    case 'too_big':
+      return `at most ${issue.maximum}${things(issue.origin)}`;
+    case 'invalid_format':
+      return issue.format === 'url' ? 'a URL' : `a text of the form ${issue.pattern ?? issue.format}`;
+    case 'invalid_union':
+      return 'a list of names, or names with values';
+    default:
+      return issue.message;
+  }
+}
+
+const things = (origin: string): string => (origin === 'array' ? ' items' : '');
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+/** The keys that the schema knows at a place. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  const inner = unwrapped(schema);
+  const [first, ...rest] = path;
+  if (first === undefined) return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+  if (inner instanceof z.ZodObject) return keysAt(inner.shape[String(first)] as z.ZodType, rest);
+  if (inner instanceof z.ZodRecord) return keysAt(inner.valueType as z.ZodType, rest);
+  if (inner instanceof z.ZodArray) return keysAt(inner.element as z.ZodType, rest);
+  return [];
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+    return unwrapped(schema.unwrap() as z.ZodType);
+  }
+  return schema;
+}
+
+/** The word of a list that another one is closest to; the first of several. */
+function nearest(word: string, known: readonly string[]): string {
+  const edits = known.map((candidate) => editsBetween(word, candidate));
+  return known[edits.indexOf(Math.min(...edits))] as string;
+}
+
+/** How many characters have to be put in, taken out or changed to make one word of the other. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, change));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

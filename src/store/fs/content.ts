@@ -1,0 +1,41 @@
+/** Texts too long for a record: a file each, named by its hash, there before the record that names it. */
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Disk } from './disk.ts';
+import type { Layout } from './layout.ts';
+import type { StoredText } from './record.ts';
+
+/** In bytes of UTF-8. */
+export const MOST_INLINE = 16 * 1024;
+
+const pathOf = (layout: Layout, sha256: string): string => join(layout.content, sha256.slice(0, 2), sha256);
+
+/** The text itself where it is short; else it is put on disk, for good, and named. */
+export function keepText(disk: Disk, layout: Layout, text: string): StoredText {
+  // A UTF-16 unit is at most three bytes; most texts need no counting.
+  if (text.length * 3 <= MOST_INLINE) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MOST_INLINE) return text;
+  const sha256 = hash('sha256', bytes, 'hex');
+  const path = pathOf(layout, sha256);
+  if (disk.stat(path)?.size !== bytes.length) {
+    const folder = join(layout.content, sha256.slice(0, 2));
+    disk.mkdir(folder);
+    disk.mkdir(layout.tmp);
+    const aside = join(layout.tmp, `content-${sha256}`);
+    disk.write(aside, bytes);
+    disk.sync(aside);
+    disk.rename(aside, path);
+    disk.sync(folder);
+    disk.sync(layout.content);
+  }
+  return { sha256, bytes: bytes.length };
+}
+
+/** Null where the file is gone or is not what it was. */
+export function readText(disk: Disk, layout: Layout, text: StoredText): string | null {
+  if (typeof text === 'string') return text;
+  const bytes = disk.read(pathOf(layout, text.sha256));
+  if (bytes === null || hash('sha256', bytes, 'hex') !== text.sha256) return null;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}

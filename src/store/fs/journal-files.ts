@@ -1,0 +1,86 @@
+/** The journal's files, one a day, in order. */
+import { join } from 'node:path';
+import type { Disk } from './disk.ts';
+import type { Layout } from './layout.ts';
+import { type FileLine, linesOf } from './lines.ts';
+import { dayAt, offsetAt } from './place.ts';
+import { decodeLine, type Line } from './record.ts';
+
+const NAME = /^(\d{4}-\d{2}-\d{2})\.jsonl$/;
+
+export const fileOf = (layout: Layout, day: string): string => join(layout.events, `${day}.jsonl`);
+
+export const journalDays = (disk: Disk, layout: Layout): string[] =>
+  disk
+    .list(layout.events)
+    .map((name) => NAME.exec(name)?.[1])
+    .filter((day) => day !== undefined)
+    .sort();
+
+export interface Place {
+  readonly day: string;
+  readonly line: FileLine;
+}
+
+/** Every line from a place on, over all files, up to an end. */
+export function* journalLines(
+  disk: Disk,
+  layout: Layout,
+  from: { readonly day: string | null; readonly size: number } = { day: null, size: 0 },
+  to: { readonly day: string | null; readonly size: number } = { day: null, size: Number.POSITIVE_INFINITY },
+): Generator<Place> {
+  for (const day of journalDays(disk, layout)) {
+    if (from.day !== null && day < from.day) continue;
+    if (to.day !== null && day > to.day) return;
+    const start = day === from.day ? from.size : 0;
+    const end = day === to.day ? to.size : Number.POSITIVE_INFINITY;
+    for (const line of linesOf(disk, fileOf(layout, day), start, end)) yield { day, line };
+  }
+}
+
+/** The record at a place that another record or the snapshot names. */
+export function recordAt(disk: Disk, layout: Layout, place: number): Line | null {
+  for (const { text } of linesOf(disk, fileOf(layout, dayAt(place)), offsetAt(place))) return decodeLine(text);
+  return null;
+}
+
+/** Just before the first record with a number above `seq`: numbers only grow, so halving finds it. */
+export function placeAfter(
+  disk: Disk,
+  layout: Layout,
+  seq: number,
+  end: { readonly day: string | null; readonly size: number },
+): { day: string | null; size: number } {
+  const days = journalDays(disk, layout).filter((day) => end.day !== null && day <= end.day);
+  let found: { day: string | null; size: number } = { day: days[0] ?? null, size: 0 };
+  for (const day of days) {
+    const first = firstAt(disk, layout, day, 0);
+    if (first === null || first.seq > seq) break;
+    found = { day, size: 0 };
+  }
+  if (found.day === null || seq === 0) return found;
+  let low = 0;
+  let high = found.day === end.day ? end.size : (disk.stat(fileOf(layout, found.day))?.size ?? 0);
+  // Until it is cheaper to read on than to guess again.
+  while (high - low > 1 << 16) {
+    const middle = Math.floor((low + high) / 2);
+    const record = firstAt(disk, layout, found.day, middle);
+    if (record !== null && record.seq <= seq) low = record.start;
+    else high = middle;
+  }
+  return { day: found.day, size: low };
+}
+
+/** The first record that starts at or behind a byte. */
+function firstAt(disk: Disk, layout: Layout, day: string, byte: number): { seq: number; start: number } | null {
+  let isFirst = true;
+  for (const { text, start } of linesOf(disk, fileOf(layout, day), Math.max(0, byte - 1))) {
+    // Read from one byte before: if that is a line end, the line behind it is whole.
+    const isWhole = byte === 0 || !isFirst;
+    isFirst = false;
+    if (!isWhole) continue;
+    const record = decodeLine(text);
+    if (record !== null) return { seq: record.seq, start };
+  }
+  return null;
+}

@@ -1,0 +1,133 @@
+/**
+ * Appending to the journal. What arrives while a write is under way is written together with the next one, and one sync covers it all;
+ * nobody is answered before that.
+ */
+import { dayOf } from '../../core/task.ts';
+import type { Appender, Disk } from './disk.ts';
+import { type Folded, headOf, notePlaces, touched } from './folded.ts';
+import { fileOf } from './journal-files.ts';
+import type { Layout } from './layout.ts';
+import { placeOf } from './place.ts';
+import { encodeLine, type StoredFacts } from './record.ts';
+
+export interface Journal {
+  /** Resolves when it is durable; rejects when it will never be. Order is that of the calls. */
+  append(facts: StoredFacts): Promise<void>;
+  /** Resolves when all that was appended so far is durable. */
+  durable(): Promise<void>;
+  /** The end of what is durable. */
+  readonly end: { readonly day: string | null; readonly size: number; readonly seq: number };
+  close(): void;
+}
+
+interface Waiting {
+  readonly facts: StoredFacts;
+  readonly resolve: () => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+export interface Written {
+  readonly facts: StoredFacts;
+  readonly seq: number;
+}
+
+export interface JournalHooks {
+  /** Records have their numbers, and the state is just behind the last of them; they are not durable yet. */
+  onNumbered(): void;
+  onDurable(written: readonly Written[]): void;
+}
+
+/** `folded` is the journal's to advance; after a failure it is worth nothing and the journal takes no more. */
+export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: JournalHooks): Journal {
+  let waiting: Waiting[] = [];
+  let file: { readonly day: string; readonly appender: Appender } | null = null;
+  let end = { day: folded.day, size: folded.size, seq: folded.seq };
+  let last: Promise<void> = Promise.resolve();
+  let isWriting = false;
+  let failure: { readonly cause: unknown } | null = null;
+
+  const open = (day: string): Appender => {
+    if (file?.day === day) return file.appender;
+    file?.appender.close();
+    file = null;
+    disk.mkdir(layout.events);
+    const isNew = disk.stat(fileOf(layout, day)) === null;
+    file = { day, appender: disk.appender(fileOf(layout, day)) };
+    // A file whose name is lost is lost with all that was synced into it.
+    if (isNew) disk.sync(layout.events);
+    return file.appender;
+  };
+
+  const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {
+    // A clock that was set back does not go back to an older file.
+    const today = dayOf((batch[0] as Waiting).facts.at);
+    const day = folded.day !== null && folded.day > today ? folded.day : today;
+    const appender = open(day);
+    let size = day === folded.day ? folded.size : 0;
+    const texts: Buffer[] = [];
+    const written: Written[] = [];
+    for (const [i, { facts }] of batch.entries()) {
+      const back: Record<string, number> = {};
+      for (const [id] of touched(facts)) {
+        const before = folded.places.get(id)?.last;
+        if (before !== undefined) back[id] = before;
+      }
+      const seq = folded.seq + 1;
+      const line = encodeLine(facts, seq, back, i === 0 ? batch.length : null, headOf(folded, facts.session));
+      const bytes = Buffer.from(line.text);
+      notePlaces(folded, facts, placeOf(day, size));
+      folded.heads.set(facts.session, line.hash);
+      folded.seq = seq;
+      size += bytes.length;
+      texts.push(bytes);
+      written.push({ facts, seq });
+    }
+    folded.day = day;
+    folded.size = size;
+    hooks.onNumbered();
+    await appender.append(texts.length === 1 ? (texts[0] as Buffer) : Buffer.concat(texts));
+    await appender.sync();
+    end = { day, size, seq: folded.seq };
+    hooks.onDurable(written);
+  };
+
+  const pump = async (): Promise<void> => {
+    while (waiting.length > 0 && failure === null) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        await writeBatch(batch);
+      } catch (cause) {
+        failure = { cause };
+        for (const { reject } of [...batch, ...waiting]) reject(cause);
+        waiting = [];
+        break;
+      }
+      for (const { resolve } of batch) resolve();
+    }
+    isWriting = false;
+  };
+
+  return {
+    append(facts) {
+      if (failure !== null) return Promise.reject(failure.cause);
+      last = new Promise((resolve, reject) => waiting.push({ facts, resolve, reject }));
+      // The rejection reaches whoever appended; those who only wait for it ask later.
+      last.catch(() => {});
+      if (!isWriting) {
+        isWriting = true;
+        // What the same turn brings goes with it.
+        setImmediate(pump);
+      }
+      return last;
+    },
+    durable: () => last,
+    get end() {
+      return end;
+    },
+    close() {
+      file?.appender.close();
+      file = null;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** What makes a folder a data folder: the marker that says which Baton made it, and a `.gitignore` that keeps all of it out of git. */
+import { BatonError } from '../../core/errors.ts';
+import { VERSION } from '../../core/version.ts';
+import type { Disk } from './disk.ts';
+import { FORMAT, type Layout } from './layout.ts';
+
+export interface Marker {
+  readonly format: number;
+  readonly version: string;
+  /** Known to whoever may read the folder; the lock and the socket are named by it. */
+  readonly secret: string;
+}
+
+/** Null where there is no data folder yet. */
+export function readMarker(disk: Disk, layout: Layout): Marker | null {
+  const bytes = disk.read(layout.marker);
+  if (bytes === null) {
+    const found = disk.stat(layout.root);
+    if (found !== null && found.kind === 'file') {
+      throw new BatonError('E_STORE_FORM', `expected the data folder at ${layout.root}, got a file`);
+    }
+    return null;
+  }
+  const marker = parse(bytes);
+  if (marker === null) {
+    throw new BatonError(
+      'E_STORE_FORM',
+      `expected ${layout.marker} to say which Baton made the folder, got something else`,
+      'if the folder is a data folder, baton doctor --fix writes the file anew',
+    );
+  }
+  if (marker.format > FORMAT) {
+    throw new BatonError(
+      'E_STORE_VERSION',
+      `the data folder ${layout.root} has format ${marker.format} of Baton ${marker.version}, and this is Baton ${VERSION} with format ${FORMAT}`,
+      'use that version or a newer one; nothing was touched',
+    );
+  }
+  return marker;
+}
+
+function parse(bytes: Uint8Array): Marker | null {
+  try {
+    const { format, version, secret } = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Marker>;
+    if (typeof format !== 'number' || typeof version !== 'string' || typeof secret !== 'string') return null;
+    return { format, version, secret };
+  } catch {
+    return null;
+  }
+}
+
+/** Several processes may do this at once: the first marker that is there counts. */
+export function makeFolder(disk: Disk, layout: Layout, secret: string): Marker {
+  disk.mkdir(layout.root);
+  if (disk.stat(layout.ignore) === null) disk.write(layout.ignore, '*\n');
+  const marker: Marker = { format: FORMAT, version: VERSION, secret };
+  disk.create(layout.marker, `${JSON.stringify(marker)}\n`);
+  disk.sync(layout.root);
+  return readMarker(disk, layout) ?? marker;
+}

@@ -1,0 +1,89 @@
+/**
+ * A record of the journal: one line of JSON that ends with its hash. The hash is taken over the hash of the session's record before and the
+ * line without its own, so whoever changes, removes or inserts a record breaks the chain of its session at that place.
+ */
+import { hash } from 'node:crypto';
+import type { Change, Facts } from '../../core/laws/decision.ts';
+import type { StoredRecord } from '../../core/store.ts';
+import { sparseTask, type Task } from '../../core/task.ts';
+
+/** A text too long for a record, by name. */
+export interface TextRef {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export type StoredText = string | TextRef;
+
+/** A change as it stands in the journal. */
+export interface StoredChange extends Omit<Change, 'texts'> {
+  readonly texts?: Readonly<Record<string, StoredText>>;
+}
+
+/** What only the journal knows of a record. */
+export interface Line extends Omit<StoredRecord, 'changes'> {
+  readonly changes: readonly StoredChange[];
+  /** Where the record before is that touched the same task. */
+  readonly back: Readonly<Record<string, number>>;
+  /** In the first record of what was written at once: how many there are. */
+  readonly batch: number | null;
+  readonly hash: string;
+}
+
+export interface StoredFacts extends Omit<Facts, 'changes'> {
+  readonly changes: readonly StoredChange[];
+}
+
+const HASH_FIELD = /,"hash":"([0-9a-f]{64})"\}$/;
+const HASH_LENGTH = ',"hash":""}'.length + 64;
+
+/** What the first record of a session is chained to. */
+export const genesis = (session: string): string => hash('sha256', `baton session ${session}`, 'hex');
+
+export interface Encoded {
+  readonly text: string;
+  readonly hash: string;
+}
+
+export function encodeLine(
+  facts: StoredFacts,
+  seq: number,
+  back: Readonly<Record<string, number>>,
+  batch: number | null,
+  head: string,
+): Encoded {
+  const body = JSON.stringify({
+    seq,
+    at: new Date(facts.at).toISOString(),
+    session: facts.session,
+    by: facts.by,
+    request: facts.request,
+    about: facts.about,
+    events: facts.events,
+    changes: facts.changes.map(compact),
+    back,
+    batch: batch ?? undefined,
+  });
+  const sum = hash('sha256', head + body, 'hex');
+  return { text: `${body.slice(0, -1)},"hash":"${sum}"}\n`, hash: sum };
+}
+
+/** A new task is written without what it has by default. */
+const compact = (change: StoredChange): StoredChange =>
+  change.set.id === undefined ? change : { ...change, set: sparseTask(change.set as Task) };
+
+/** The record of a line without its line end; null where it is not one. Whether it is chained is another question. */
+export function decodeLine(text: string): Line | null {
+  if (!HASH_FIELD.test(text.slice(-HASH_LENGTH))) return null;
+  try {
+    const { at, batch, back, ...rest } = JSON.parse(text) as Omit<Line, 'at'> & { at: string };
+    return { ...rest, at: Date.parse(at), back: back ?? {}, batch: batch ?? null };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a line is what was written after the record with the hash `head`. */
+export function isChained(text: string, line: Line, head: string): boolean {
+  return hash('sha256', `${head}${text.slice(0, -HASH_LENGTH)}}`, 'hex') === line.hash;
+}

@@ -1,0 +1,110 @@
+/** The state as of one record, so that a start reads it and the journal's tail. A file of lines: a header, a task each, an end. */
+import { join } from 'node:path';
+import { expandTask, type SparseTask, sparseTask, type Task } from '../../core/task.ts';
+import type { Disk } from './disk.ts';
+import { emptyFold, type Folded, type Places } from './folded.ts';
+import { FORMAT, type Layout } from './layout.ts';
+import { linesOf } from './lines.ts';
+
+interface Header {
+  readonly format: number;
+  readonly seq: number;
+  readonly day: string | null;
+  readonly size: number;
+  readonly tasks: number;
+  readonly heads: readonly (readonly [session: string, hash: string])[];
+  readonly requests: readonly (readonly [request: string, about: readonly string[]])[];
+}
+
+const END = '"end"';
+/** Written in pieces of this many tasks, so that work goes on in between. */
+const PIECE = 2_000;
+
+/** Null where there is none, or none that can be used: then the whole journal is read. */
+export function readSnapshot(disk: Disk, layout: Layout): Folded | null {
+  const lines = linesOf(disk, layout.snapshot);
+  const first = lines.next();
+  if (first.done) return null;
+  try {
+    const header = JSON.parse(first.value.text) as Header;
+    if (header.format !== FORMAT) return null;
+    const folded: Folded = { ...emptyFold(), seq: header.seq, day: header.day, size: header.size };
+    for (const [session, hash] of header.heads) folded.heads.set(session, hash);
+    for (const [request, about] of header.requests) folded.state.remember(request, about);
+    let left = header.tasks;
+    for (const { text } of lines) {
+      if (left === 0) {
+        if (text !== END) return null;
+        folded.state.loaded();
+        return folded;
+      }
+      const [sparse, last, body] = JSON.parse(text) as [SparseTask, number, number];
+      const task = expandTask(sparse);
+      folded.state.load(task);
+      folded.places.set(task.id, { last, body });
+      left--;
+    }
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError) && !(cause instanceof TypeError)) throw cause;
+  }
+  return null;
+}
+
+/** What the snapshot knows of the chains. */
+export function readSnapshotHeads(disk: Disk, layout: Layout): Pick<Header, 'seq' | 'heads'> | null {
+  for (const { text } of linesOf(disk, layout.snapshot)) {
+    try {
+      return JSON.parse(text) as Header;
+    } catch {
+      return null;
+    }
+  }
+  return null;
+}
+
+/** The state at one moment, between two records. Tasks are never changed, only replaced, so that taking it is copying a list. */
+export interface Moment {
+  readonly header: Header;
+  readonly tasks: readonly Task[];
+  readonly places: readonly (Places | undefined)[];
+}
+
+export function takeMoment(folded: Folded): Moment {
+  const tasks = [...folded.state.all()];
+  return {
+    header: {
+      format: FORMAT,
+      seq: folded.seq,
+      day: folded.day,
+      size: folded.size,
+      tasks: tasks.length,
+      heads: [...folded.heads],
+      requests: [...folded.state.requests()],
+    },
+    tasks,
+    places: tasks.map(({ id }) => folded.places.get(id)),
+  };
+}
+
+/** To be called when all that the moment knows is durable. */
+export async function writeSnapshot(disk: Disk, layout: Layout, { header, tasks, places }: Moment): Promise<void> {
+  disk.mkdir(layout.tmp);
+  const aside = join(layout.tmp, 'snapshot');
+  disk.remove(aside);
+  const file = disk.appender(aside);
+  try {
+    let text = `${JSON.stringify(header)}\n`;
+    for (const [i, task] of tasks.entries()) {
+      text += `${JSON.stringify([sparseTask(task), places[i]?.last ?? 0, places[i]?.body ?? 0])}\n`;
+      if (i % PIECE < PIECE - 1) continue;
+      await file.append(Buffer.from(text));
+      text = '';
+    }
+    await file.append(Buffer.from(`${text}${END}\n`));
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  disk.rename(aside, layout.snapshot);
+  disk.sync(layout.root);
+}
