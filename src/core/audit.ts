@@ -113,7 +113,8 @@ export function createAudit(): (record: StoredRecord) => AuditRecord[] {
       return type === null ? [] : [auditRecord(record, event, i, type)];
     });
     // What has ended is not spoken of as running again; a long trail keeps only what is at work.
-    for (const { task, set } of record.changes) if (set.status === 'done' || set.status === 'cancelled') runs.delete(task);
+    for (const { task, set } of record.changes)
+      if (set.status === 'done' || set.status === 'cancelled') runs.delete(task);
     return audited;
   };
 

@@ -73,7 +73,7 @@ const NEEDED: Partial<Record<AgentKind, 'command' | 'url'>> = { command: 'comman
 /** The settings in force; throws on the first thing that is wrong. `value` is the parsed file, null where it is empty. */
 export function configOf(value: unknown): Config {
   const parsed = ConfigSchema.safeParse(value ?? {});
-  if (!parsed.success) throw problem(parsed.error.issues[0] as z.core.$ZodIssue, value);
+  if (!parsed.success) throw problem(worst(parsed.error.issues), value);
   for (const [agent, { kind, ...fields }] of Object.entries(parsed.data.agents)) {
     const needed = NEEDED[kind];
     if (needed !== undefined && fields[needed] === undefined) {
@@ -82,6 +82,10 @@ export function configOf(value: unknown): Config {
   }
   return parsed.data;
 }
+
+/** A key that is misspelt is also one that is missing; the misspelling is what helps. */
+const worst = (issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue =>
+  issues.find(({ code }) => code === 'unrecognized_keys') ?? (issues[0] as z.core.$ZodIssue);
 
 const invalid = (where: string, what: string, hint: string | null = null): BatonError =>
   new BatonError('E_CONFIG', `${CONFIG_FILE}${where === '' ? '' : `, ${where}`}: ${what}`, hint);
@@ -114,9 +118,11 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
-      return issue.origin === 'string' ? 'a text that is not empty' : `at least ${issue.minimum}${things(issue.origin)}`;
+      return issue.origin === 'string'
+        ? 'a text that is not empty'
+        : `at least ${issue.minimum}${things(issue.origin, issue.minimum)}`;
     case 'too_big':
-      return `at most ${issue.maximum}${things(issue.origin)}`;
+      return `at most ${issue.maximum}${things(issue.origin, issue.maximum)}`;
     case 'invalid_format':
       return issue.format === 'url' ? 'a URL' : `a text of the form ${issue.pattern ?? issue.format}`;
     case 'invalid_union':
@@ -126,7 +132,8 @@ function expectation(issue: z.core.$ZodIssue): string {
   }
 }
 
-const things = (origin: string): string => (origin === 'array' ? ' items' : '');
+const things = (origin: string, count: number | bigint): string =>
+  origin !== 'array' ? '' : Number(count) === 1 ? ' item' : ' items';
 
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';

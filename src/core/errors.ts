@@ -83,7 +83,7 @@ export const ERRORS = {
   E_STORE_DAMAGED: entry('records that were acknowledged have been changed or are gone', 500, 1),
   E_STORE_FAILED: entry('the disk failed; nothing of the request was kept', 500, 1, true),
   E_STORE_OWNED: entry('the data folder is in use by a process that cannot be reached from here', 503, 3, true),
-  E_STORE_VERSION: entry('the data folder is in use by a baton that speaks another version', 409, 3),
+  E_OWNER_VERSION: entry('the data folder is in use by a baton that speaks another version', 409, 3),
   E_CONFIG: entry('config.yaml is not readable, or holds what is not known', 400, 1),
   E_USAGE: entry('the command line is wrong', 400, 2),
   E_NOT_FOUND: entry('there is no such thing', 404, 4),

@@ -1,13 +1,15 @@
 /** What memory holds: the fold of all records, and the few indices that decisions need. Tasks are never changed, only replaced. */
 import type { Change, Facts, Slice } from './laws/decision.ts';
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
-import { expandTask, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
+import { expandTask, isRunning, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
 
 /** How many answered requests are remembered; a retry comes within seconds. */
 const REQUESTS = 10_000;
 
 export interface State extends Slice {
   readonly size: number;
+  /** How many tasks have a run at this moment. */
+  readonly running: number;
   readonly queue: ReadyQueue;
   all(): Iterable<Task>;
   /** The tasks that go by an external id, one in a session. */
@@ -50,10 +52,13 @@ export function createState(): State {
     for (const id of task.dependsOn) if (!before.includes(id)) insert(dependents, id, task.id);
   };
 
+  let running = 0;
+
   const take = (change: Change): void => {
     const before = tasks.get(change.task);
     const after = before === undefined ? expandTask(change.set as SparseTask) : { ...before, ...change.set };
     tasks.set(change.task, after);
+    running += Number(isRunning(after)) - Number(before !== undefined && isRunning(before));
     if (before === undefined) index(after);
     if (before === undefined || change.set.dependsOn !== undefined) link(before?.dependsOn ?? [], after);
     if (before?.run?.id !== undefined && after.run?.status !== 'running') signs.delete(before.run.id);
@@ -69,6 +74,9 @@ export function createState(): State {
   const state: State = {
     get size() {
       return tasks.size;
+    },
+    get running() {
+      return running;
     },
     queue,
     all: () => tasks.values(),
@@ -86,6 +94,7 @@ export function createState(): State {
     },
     load(task) {
       tasks.set(task.id, task);
+      running += Number(isRunning(task));
       index(task);
       for (const id of task.dependsOn) insert(dependents, id, task.id);
     },

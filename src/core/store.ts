@@ -43,6 +43,13 @@ export interface Verification {
   readonly brokenAt: { readonly seq: number | null; readonly where: string; readonly reason: string } | null;
 }
 
+/** Something that was looked at, and what was found. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
 export interface Store {
   send(ask: Ask): Promise<Answer>;
   /** A sign of life of a run; not written down. False where it is not the task's current run. */
@@ -57,6 +64,8 @@ export interface Store {
   history(id: string): Promise<readonly StoredRecord[]>;
   eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;
   verify(session?: string): Promise<Verification>;
+  /** Looks at everything the store keeps; with `fix` it mends what it can. */
+  examine(options: { readonly fix: boolean }): Promise<readonly Check[]>;
   /** Waits until all that was accepted is durable and the file tree shows it. */
   settled(): Promise<void>;
   close(): Promise<void>;

@@ -81,9 +81,8 @@ const factOf = ({ at, by }: StoredRecord, { type, task, run, detail }: Event, of
 
 /** The number of the record in which the task took the status it has; 0 where it has never had another. */
 const lastTransition = (task: Task, history: readonly StoredRecord[]): number =>
-  history.findLast(({ events }) =>
-    events.some((event) => event.task === task.id && event.type === 'task.transitioned'),
-  )?.seq ?? 0;
+  history.findLast(({ events }) => events.some((event) => event.task === task.id && event.type === 'task.transitioned'))
+    ?.seq ?? 0;
 
 function waitsFor(task: Task, find: Find, now: number): Wait[] {
   if (isFinal(task.status)) return [];
@@ -148,7 +147,11 @@ function inReview(task: Task): Wait {
   if (task.run.outcome !== 'done') {
     return person(`the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`, ...approve);
   }
-  return { for: 'evidence', text: `the runtime to check the evidence for what ${task.run.id} claims`, run: task.run.id };
+  return {
+    for: 'evidence',
+    text: `the runtime to check the evidence for what ${task.run.id} claims`,
+    run: task.run.id,
+  };
 }
 
 function whenBlocked(task: Task, find: Find): Wait {
@@ -159,7 +162,7 @@ function whenBlocked(task: Task, find: Find): Wait {
   }
   const status = find(cause.task)?.status ?? null;
   const way =
-    status === 'deadletter' ? `try: baton task retry ${cause.task}` : 'it will never be; take it out of dependsOn';
+    status === 'deadletter' ? `try: baton task retry ${cause.task}` : 'that is final; take it out of dependsOn';
   const text = `${cause.task} to be done; it is ${status ?? 'unknown'} (${way})`;
   return { for: 'dependency', text, task: cause.task, status };
 }

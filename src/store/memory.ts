@@ -1,5 +1,6 @@
 /** The store that forgets: the same laws and answers, nothing on disk. For tests, and for what need not outlive its process. */
 
+import { BatonError } from '../core/errors.ts';
 import { createState } from '../core/state.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
 import { isRunning, taskOfRun } from '../core/task.ts';
@@ -11,9 +12,14 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
   const records: StoredRecord[] = [];
   const texts = new Map<string, string>();
   const written = createSignal();
+  const closing = new AbortController();
+  const ready = (): void => {
+    if (closing.signal.aborted) throw new BatonError('E_STORE_FAILED', 'the store is closed');
+  };
 
   return {
     async send(ask) {
+      ready();
       const decision = decideAsk(state, ask, now());
       if (decision.kind === 'refused') return decision;
       if (decision.kind === 'same') return answer(state, 'same', decision.about);
@@ -41,18 +47,20 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
     text: async (id, name) => texts.get(`${id}/${name}`) ?? null,
     history: async (id) => records.filter((record) => touches(record, id)),
     async *eventsAfter({ after, task, session, follow }) {
+      const until = follow === undefined ? undefined : AbortSignal.any([follow, closing.signal]);
       for (let seq = after; ; ) {
         for (; seq < records.length; seq++) {
           const record = records[seq] as StoredRecord;
           if (task !== undefined && !touches(record, task)) continue;
           if (session === undefined || record.session === session) yield record;
         }
-        if (follow === undefined || !(await written.wait(follow, () => seq < records.length))) return;
+        if (until === undefined || !(await written.wait(until, () => seq < records.length))) return;
       }
     },
     verify: async () => ({ ok: true, records: records.length, brokenAt: null }),
+    examine: async () => [],
     settled: async () => {},
-    close: async () => {},
+    close: async () => closing.abort(),
   };
 }
 

@@ -1,13 +1,41 @@
-/** Opens the store of a data folder: this process owns it, or talks to the one that does. */
+/** Opens the store of a data folder: this process owns it, or talks to the one that does. Nobody needs to know which. */
+import { randomBytes } from 'node:crypto';
+import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
-import { openMemoryStore } from './memory.ts';
+import { realDisk } from './fs/disk.ts';
+import { storeFailure } from './fs/failures.ts';
+import { type Layout, layoutOf } from './fs/layout.ts';
+import { type Marker, makeFolder, readMarker } from './fs/marker.ts';
+import { openFsStore } from './fs/store.ts';
+import { openShared } from './shared/open.ts';
 
 export interface OpenOptions {
   /** Makes the folder where it is not there. */
   readonly create?: boolean;
+  /** Goes on without records that are damaged, and writes that down. */
+  readonly repair?: boolean;
+  /** Told at first, and after each hand-over. */
+  readonly onRole?: (role: 'owner' | 'client') => void;
 }
 
-// TEMPORARY: replaced by the fs store within the hour.
-export async function openStore(_dir: string, _options: OpenOptions = {}): Promise<Store> {
-  return openMemoryStore();
+export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
+  const { create = false, repair = false, onRole } = options;
+  const marker = findMarker(layoutOf(dir), create);
+  return openShared({
+    dir,
+    secret: marker.secret,
+    openOwner: () => openFsStore(dir, { repair, watch: true }),
+    ...(onRole === undefined ? {} : { onRole }),
+  });
+}
+
+function findMarker(layout: Layout, create: boolean): Marker {
+  try {
+    const found = readMarker(realDisk, layout);
+    if (found !== null) return found;
+    if (create) return makeFolder(realDisk, layout, randomBytes(16).toString('hex'));
+  } catch (cause) {
+    throw storeFailure(cause, layout.root);
+  }
+  throw new BatonError('E_NOT_FOUND', `there is no data folder at ${layout.root}`, 'make one: baton init');
 }

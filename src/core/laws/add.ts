@@ -136,7 +136,7 @@ function make(
     lastTransitionAt: draft.now,
     session,
     depth,
-    dependsOn: [...dependsOn],
+    ...(dependsOn.size === 0 ? {} : { dependsOn: [...dependsOn] }),
     ...(item.externalId === undefined ? {} : { externalId: item.externalId }),
     ...(parent === undefined ? {} : { parentId: parent.id }),
     ...(item.priority === undefined ? {} : { priority: item.priority }),

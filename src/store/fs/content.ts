@@ -18,17 +18,17 @@ export function keepText(disk: Disk, layout: Layout, text: string): StoredText {
   if (bytes.length <= MOST_INLINE) return text;
   const sha256 = hash('sha256', bytes, 'hex');
   const path = pathOf(layout, sha256);
+  const folder = join(layout.content, sha256.slice(0, 2));
   if (disk.stat(path)?.size !== bytes.length) {
-    const folder = join(layout.content, sha256.slice(0, 2));
     disk.mkdir(folder);
     disk.mkdir(layout.tmp);
     const aside = join(layout.tmp, `content-${sha256}`);
     disk.write(aside, bytes);
     disk.sync(aside);
     disk.rename(aside, path);
-    disk.sync(folder);
-    disk.sync(layout.content);
   }
+  // Also of one that is there: whoever put it there may have been stopped before this.
+  for (const each of [folder, layout.content, layout.root]) disk.sync(each);
   return { sha256, bytes: bytes.length };
 }
 

@@ -32,7 +32,7 @@ export interface Disk {
   mkdir(path: string): void;
   /** Creates the file or replaces what is in it. Not atomic, not synced: see `replaceFile`. */
   write(path: string, bytes: Uint8Array | string): void;
-  /** A new file for its user alone, in one step; false where there is one already. */
+  /** A new file for its user alone, in one step, its text durable before it has its name; false where there is one already. */
   create(path: string, text: string): boolean;
   /** Makes what is in a file, or the names in a folder, survive a loss of power. */
   sync(path: string): void;
@@ -88,7 +88,8 @@ export const realDisk: Disk = {
   write: (path, bytes) => fs.writeFileSync(path, bytes),
   create(path, text) {
     const aside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-    fs.writeFileSync(aside, text, { mode: 0o600, flag: 'wx' });
+    // Else a loss of power could leave the name without the text.
+    fs.writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true });
     try {
       fs.linkSync(aside, path);
       return true;

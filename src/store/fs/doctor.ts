@@ -1,11 +1,47 @@
-/** What is in a data folder, and what is wrong with it. */
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail: string;
+/** What is wrong with a data folder, and mending it: also where it is so broken that it does not open. */
+import { BatonError } from '../../core/errors.ts';
+import type { Check } from '../../core/store.ts';
+import { openStore } from '../open.ts';
+import { realDisk } from './disk.ts';
+import { layoutOf } from './layout.ts';
+
+/** What is wrong keeps its sentence; with `fix`, what can be mended is. */
+export async function examine(
+  dir: string,
+  { fix = false }: { readonly fix?: boolean } = {},
+): Promise<readonly Check[]> {
+  const before: Check[] = [];
+  if (fix) before.push(...putMarkerAside(dir));
+  try {
+    const store = await openStore(dir, { create: fix, repair: fix });
+    try {
+      return [...before, { name: 'data folder', ok: true, detail: dir }, ...(await store.examine({ fix }))];
+    } finally {
+      await store.close();
+    }
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    const hint = cause.hint === null ? '' : `; ${cause.hint}`;
+    return [...before, { name: 'data folder', ok: false, detail: `${cause.message} (${cause.code})${hint}` }];
+  }
 }
 
-// TEMPORARY: replaced within the hour.
-export async function examine(_dir: string, _options: { readonly fix?: boolean } = {}): Promise<readonly Check[]> {
-  return [];
+/** A marker that cannot be read is kept under another name, and a new one is written. */
+function putMarkerAside(dir: string): Check[] {
+  const { marker } = layoutOf(dir);
+  const bytes = realDisk.read(marker);
+  if (bytes === null || isJson(bytes)) return [];
+  realDisk.rename(marker, `${marker}.unreadable`);
+  return [{ name: 'marker', ok: true, detail: `${marker} could not be read; it is now ${marker}.unreadable` }];
 }
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder().decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export type { Check };

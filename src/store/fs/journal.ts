@@ -51,11 +51,17 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     file?.appender.close();
     file = null;
     disk.mkdir(layout.events);
-    const isNew = disk.stat(fileOf(layout, day)) === null;
-    file = { day, appender: disk.appender(fileOf(layout, day)) };
-    // A file whose name is lost is lost with all that was synced into it.
-    if (isNew) disk.sync(layout.events);
-    return file.appender;
+    const appender = disk.appender(fileOf(layout, day));
+    try {
+      // A file whose name is lost is lost with all that was synced into it; and one that is there may be so without a sync, from a process that was killed.
+      disk.sync(layout.events);
+      disk.sync(layout.root);
+    } catch (cause) {
+      appender.close();
+      throw cause;
+    }
+    file = { day, appender };
+    return appender;
   };
 
   const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {

@@ -28,38 +28,37 @@ export interface Loaded {
   readonly damage: readonly Damage[];
   /** How many records the snapshot did not have. */
   readonly tail: number;
-  /** The tasks that these records touched. */
-  readonly recent: ReadonlySet<string>;
 }
 
 export function load(disk: Disk, layout: Layout, { tolerant = false } = {}): Loaded {
   const snapshot = readSnapshot(disk, layout);
   const folded = snapshot ?? emptyFold();
   const damage: Damage[] = [];
-  const recent = new Set<string>();
   const before = folded.seq;
   const report = (found: Damage): void => {
     if (!tolerant) throw damaged(layout, found);
     damage.push(found);
   };
   const missing = snapshot === null ? null : missingTail(disk, layout, folded);
-  if (missing !== null) report(missing);
+  if (missing !== null) {
+    report(missing);
+    folded.size = missing.offset;
+  }
   for (const place of journalLines(disk, layout, folded)) {
     const { day, line } = place;
     const record = line.whole ? decodeLine(line.text) : null;
     const reason = record === null ? 'it cannot be read' : misfit(folded, line.text, record);
     if (record !== null && reason === null) {
       fold(folded, record, day, line.start, line.end);
-      for (const change of record.changes) recent.add(change.task);
       continue;
     }
     const torn = endsHere(disk, layout, place);
-    if (torn !== null) return { folded, torn, damage, tail: folded.seq - before, recent };
+    if (torn !== null) return { folded, torn, damage, tail: folded.seq - before };
     report({ day, offset: line.start, seq: record?.seq ?? null, reason: reason ?? '' });
     // What can be read behind the damage still counts.
     if (record !== null && record.seq > folded.seq) fold(folded, record, day, line.start, line.end);
   }
-  return { folded, torn: null, damage, tail: folded.seq - before, recent };
+  return { folded, torn: null, damage, tail: folded.seq - before };
 }
 
 /** Why a record does not follow the one before; null where it does. */

@@ -1,0 +1,136 @@
+/** Reading the journal: a task's records, its texts, and everything after a record. */
+import { BatonError } from '../../core/errors.ts';
+import type { EventQuery, StoredRecord } from '../../core/store.ts';
+import { expandTask, type SparseTask, type Task } from '../../core/task.ts';
+import { touches } from '../memory.ts';
+import type { Signal } from '../signal.ts';
+import { readText } from './content.ts';
+import type { Disk } from './disk.ts';
+import type { Folded } from './folded.ts';
+import type { Journal } from './journal.ts';
+import { fileOf, journalLines, placeAfter, recordAt } from './journal-files.ts';
+import type { Layout } from './layout.ts';
+import { decodeLine, type Line, type StoredChange, type StoredText } from './record.ts';
+
+export interface Reader {
+  /** A task's records, newest first, as they stand in the journal. */
+  linesOf(id: string): Generator<Line>;
+  history(id: string): StoredRecord[];
+  text(id: string, name: string): string | null;
+  /** Of the files in a task's folder, those that were given to it. */
+  textNames(id: string): string[];
+  /** The task as a record left it. */
+  asOf(id: string, seq: number): { readonly task: Task; readonly body: string } | undefined;
+  eventsAfter(query: EventQuery, closing: AbortSignal): AsyncGenerator<StoredRecord>;
+  /** The tasks that were touched after a record. */
+  touchedAfter(seq: number): Set<string>;
+}
+
+export function createReader(
+  disk: Disk,
+  layout: Layout,
+  folded: () => Folded,
+  journal: () => Journal,
+  written: Signal,
+): Reader {
+  const whole = (name: string, text: StoredText): string => {
+    const found = readText(disk, layout, text);
+    if (found !== null) return found;
+    const sha256 = typeof text === 'string' ? '' : text.sha256;
+    throw new BatonError('E_STORE_DAMAGED', `the text ${name} is gone or changed: content ${sha256} in ${layout.root}`);
+  };
+
+  const textsOf = (line: Line | null, id: string): StoredChange['texts'] =>
+    line?.changes.find(({ task }) => task === id)?.texts;
+
+  /** Without what only the journal needs to know. */
+  const recordOf = ({ back: _, batch: __, hash: ___, changes, ...rest }: Line): StoredRecord => ({
+    ...rest,
+    changes: changes.map(({ texts, ...change }) =>
+      texts === undefined
+        ? change
+        : {
+            ...change,
+            texts: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, whole(name, text)])),
+          },
+    ),
+  });
+
+  function* linesOf(id: string): Generator<Line> {
+    let place = folded().places.get(id)?.last;
+    while (place !== undefined && place > 0) {
+      const line = recordAt(disk, layout, place);
+      if (line === null) {
+        throw new BatonError('E_STORE_DAMAGED', `a record of ${id} cannot be read`, 'baton audit verify says where');
+      }
+      yield line;
+      place = line.back[id];
+    }
+  }
+
+  return {
+    linesOf,
+    history: (id) => [...linesOf(id)].reverse().map(recordOf),
+    text(id, name) {
+      const body = folded().places.get(id)?.body ?? 0;
+      if (name === 'body' && body === 0) return null;
+      for (const line of name === 'body' ? [recordAt(disk, layout, body)] : linesOf(id)) {
+        const text = textsOf(line, id)?.[name];
+        if (text !== undefined) return whole(name, text);
+      }
+      return null;
+    },
+    textNames(id) {
+      const names = new Set<string>();
+      for (const line of linesOf(id)) for (const name of Object.keys(textsOf(line, id) ?? {})) names.add(name);
+      names.delete('body');
+      return [...names];
+    },
+    asOf(id, seq) {
+      let set: Partial<Task> = {};
+      let body: StoredText | undefined;
+      for (const line of linesOf(id)) {
+        if (line.seq > seq) continue;
+        const change = line.changes.find(({ task }) => task === id);
+        set = { ...change?.set, ...set };
+        body ??= change?.texts?.['body'];
+      }
+      if (set.id === undefined) return undefined;
+      return { task: expandTask(set as SparseTask), body: body === undefined ? '' : whole('body', body) };
+    },
+    async *eventsAfter({ after, task, session, follow }, closing) {
+      const until = follow === undefined ? null : AbortSignal.any([follow, closing]);
+      const end = journal().end;
+      let seq = after;
+      let from: { readonly day: string | null; readonly size: number } =
+        after >= end.seq ? end : placeAfter(disk, layout, after, end);
+      for (;;) {
+        const to = journal().end;
+        for (const { day, line } of journalLines(disk, layout, from, to)) {
+          const found = decodeLine(line.text);
+          if (found === null) {
+            const where = `${fileOf(layout, day)}, byte ${line.start}`;
+            throw new BatonError('E_STORE_DAMAGED', `a record cannot be read: ${where}`);
+          }
+          if (found.seq <= seq) continue;
+          seq = found.seq;
+          const record = recordOf(found);
+          if (task !== undefined && !touches(record, task)) continue;
+          if (session === undefined || record.session === session) yield record;
+        }
+        from = to;
+        if (until === null || !(await written.wait(until, () => journal().end.seq > to.seq))) return;
+      }
+    },
+    touchedAfter(seq) {
+      const ids = new Set<string>();
+      const { end } = journal();
+      if (seq >= end.seq) return ids;
+      for (const { line } of journalLines(disk, layout, placeAfter(disk, layout, seq, end), end)) {
+        const record = decodeLine(line.text);
+        if (record !== null && record.seq > seq) for (const { task } of record.changes) ids.add(task);
+      }
+      return ids;
+    },
+  };
+}

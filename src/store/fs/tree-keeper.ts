@@ -1,0 +1,173 @@
+/** When the tree is looked at: at the start as far as needed, then whenever a folder says that something changed. */
+import type { State } from '../../core/state.ts';
+import type { Answer, Ask, Check } from '../../core/store.ts';
+import { TASK_STATUSES } from '../../core/task.ts';
+import type { Disk } from './disk.ts';
+import type { Written } from './journal.ts';
+import type { Layout } from './layout.ts';
+import type { Reader } from './reads.ts';
+import { tidy } from './tree/aside.ts';
+import { placeOf, statusFolder } from './tree/paths.ts';
+import type { ScanOptions } from './tree/scan.ts';
+import { watchTree } from './tree/watch.ts';
+import { createTreeWorker } from './tree/worker.ts';
+import { bootId, folderTimes, readMark, type TreeMark, writeMark } from './tree-mark.ts';
+import { createTreeSync, type TreeProblem } from './tree-sync.ts';
+
+export interface TreeKeeper {
+  follow(written: readonly Written[]): void;
+  settled(): Promise<void>;
+  examine(fix: boolean): Promise<Check[]>;
+  close(): Promise<void>;
+}
+
+export interface KeeperOptions {
+  readonly disk: Disk;
+  readonly layout: Layout;
+  readonly reader: Reader;
+  readonly state: () => State;
+  readonly seq: number;
+  readonly send: (ask: Ask) => Promise<Answer>;
+  readonly durable: () => Promise<void>;
+  /** Notices changes as they happen, and writes in a thread of its own when there is much; both need the real disk. */
+  readonly watch: boolean;
+  /** Names this start of the machine. */
+  readonly boot?: string;
+}
+
+/** Most commands are over before this; they need not watch anything. */
+const WATCH_AFTER_MS = 200;
+/** How many records the mark may be behind. */
+const MARK_EVERY = 5_000;
+
+export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
+  const { disk, layout, reader, state } = options;
+  const boot = options.boot ?? bootId();
+  const problems = new Map<string, TreeProblem>();
+  const closing = new AbortController();
+  let mark = readMark(disk, layout);
+  let watcher: { close(): void } | null = null;
+
+  const sync = createTreeSync({
+    disk,
+    layout,
+    state,
+    textOf: reader.text,
+    textNames: reader.textNames,
+    asOf: reader.asOf,
+    send: options.send,
+    durable: options.durable,
+    worker: options.watch ? () => createTreeWorker(layout.root) : null,
+    seq: options.seq,
+    onShown: () => {
+      if (mark !== null && sync.shown() - mark.seq >= MARK_EVERY) note(null);
+    },
+    onProblem: (problem) => problems.set(problem.path, problem),
+  });
+
+  const note = (folders: readonly number[] | null): void => {
+    mark = { seq: sync.shown(), boot, at: Date.now(), folders };
+    try {
+      writeMark(disk, layout, mark);
+    } catch (cause) {
+      // Without a mark more is looked at than needed, and nothing is lost.
+      fail(cause);
+    }
+  };
+
+  const compare = async (scan: ScanOptions): Promise<void> => {
+    const findings = await sync.compare(scan, closing.signal);
+    if (closing.signal.aborted) return;
+    await sync.settled();
+    if (mark === null || mark.boot !== boot || findings.length > 0) note(null);
+  };
+
+  /** What may have happened while nobody looked. */
+  const catchUp = async (before: TreeMark | null): Promise<void> => {
+    tidy(disk, layout.root);
+    if (before === null || before.boot !== boot) return compare({ full: true, unclean: true });
+    sync.again(reader.touchedAfter(before.seq));
+    const now = folderTimes(disk, layout);
+    if (before.folders === null || before.folders.some((time, i) => time !== now[i])) await compare({});
+  };
+
+  /** Edits in place leave no trace in a folder; a file's own time shows them. */
+  const lookAtTimes = async (since: number): Promise<void> => {
+    let turn = Date.now();
+    for (const status of TASK_STATUSES) {
+      const folder = statusFolder(layout.root, status);
+      for (const name of disk.list(folder)) {
+        if (closing.signal.aborted) return;
+        const path = `${folder}/${name}`;
+        if ((disk.stat(path)?.mtimeMs ?? 0) > since) await sync.look([path]);
+        if (Date.now() - turn < 5) continue;
+        await new Promise((resolve) => setTimeout(resolve, 5).unref());
+        turn = Date.now();
+      }
+    }
+  };
+
+  const fail = (cause: unknown): void => {
+    problems.set(layout.root, { path: layout.root, reason: (cause as Error).message });
+  };
+
+  const onPaths = (paths: readonly string[]): void => {
+    const isFolder = paths.some((path) => placeOf(layout.root, path) === null);
+    (isFolder ? compare({}) : sync.look(paths)).catch(fail);
+  };
+
+  const startWatching = (since: number | null): void => {
+    if (closing.signal.aborted) return;
+    watcher = watchTree(layout.root, onPaths, { onProblem: fail });
+    // From here on nothing is missed; what came before is looked for once.
+    const earlier = since === null ? compare({}) : compare({}).then(() => lookAtTimes(since));
+    earlier.catch(fail);
+  };
+
+  const since = mark?.at ?? null;
+  let caughtUp = false;
+  const catchingUp = catchUp(mark).then(() => {
+    caughtUp = !closing.signal.aborted;
+  }, fail);
+  const timer = options.watch ? setTimeout(() => startWatching(since), WATCH_AFTER_MS).unref() : null;
+
+  return {
+    follow: sync.follow,
+    async settled() {
+      await catchingUp;
+      await sync.settled();
+    },
+    async examine(fix) {
+      await catchingUp;
+      const before = [...problems.values()];
+      problems.clear();
+      const findings = await sync.compare({ full: true }, closing.signal);
+      await sync.settled();
+      const left = [...problems.values()];
+      const mended = findings.length - left.length;
+      const checks: Check[] = [
+        {
+          name: 'file tree',
+          ok: left.length === 0,
+          detail:
+            findings.length === 0
+              ? `every task has its file, and every file its task`
+              : `${findings.length} files differed from the journal; ${mended} were written again or taken in`,
+        },
+      ];
+      for (const { path, reason } of fix ? left : [...before, ...left])
+        checks.push({ name: path, ok: false, detail: reason });
+      return checks;
+    },
+    async close() {
+      if (timer !== null) clearTimeout(timer);
+      watcher?.close();
+      closing.abort();
+      await catchingUp;
+      await sync.settled();
+      await sync.close();
+      // Without it the next start looks at everything, which is what has to be done then.
+      if (caughtUp) note(folderTimes(disk, layout));
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** `runs/<taskId>/run.json` and `run_result.json`: the latest run of a task, as the aof document has them. */
+import type { Run, Task } from '../../../core/task.ts';
+import { type RunArtifact, writeRunFile } from '../../../protocol/aof/index.ts';
+import { type Batch, folderAt, NOT_A_FILE, type Obstacle, refuse, sharedFolder, writeWhole } from './batch.ts';
+import { runsFolder } from './paths.ts';
+import { asBuffer } from './stamp.ts';
+import { timeOf } from './text.ts';
+
+export function writeRuns(batch: Batch, task: Task, result: string | undefined): Obstacle | null {
+  const { run } = task;
+  if (run === null && result === undefined) return null;
+  const runs = runsFolder(batch.root);
+  const folder = `${runs}/${task.id}`;
+  return (
+    sharedFolder(batch, runs) ??
+    folderAt(batch, folder) ??
+    // The result comes first: who sees a run that has ended finds what it said.
+    (result === undefined ? null : writeFile(batch, task.id, `${folder}/run_result.json`, result)) ??
+    (run === null
+      ? null
+      : writeFile(batch, task.id, `${folder}/run.json`, writeRunFile('run.json', artifactOf(task, run))))
+  );
+}
+
+function writeFile(batch: Batch, id: string, path: string, text: string): Obstacle | null {
+  const kind = batch.disk.stat(path)?.kind;
+  if (kind !== undefined && kind !== 'file') return refuse(path, NOT_A_FILE);
+  const there = kind === undefined ? null : batch.disk.read(path);
+  // Most changes of a task do not touch its run.
+  if (there === null || !asBuffer(there).equals(Buffer.from(text))) writeWhole(batch, id, path, text);
+  return null;
+}
+
+/** The document knows no cancelled run, so that is said in `metadata`. */
+function artifactOf(task: Task, run: Run): RunArtifact {
+  const metadata = {
+    ...(run.status === 'cancelled' ? { status: run.status } : {}),
+    ...(run.outcome === null ? {} : { outcome: run.outcome }),
+    ...(run.supervisor === null ? {} : { supervisor: run.supervisor }),
+  };
+  return {
+    runId: run.id,
+    taskId: task.id,
+    agentId: run.agent,
+    startedAt: timeOf(run.startedAt),
+    ...(run.status === 'cancelled' ? {} : { status: run.status }),
+    attempt: run.attempt,
+    ...(run.model ? { model: run.model } : {}),
+    sessionId: task.session,
+    ...(run.endedAt === null
+      ? { leaseExpiresAt: timeOf(run.startedAt + run.leaseMs) }
+      : { endedAt: timeOf(run.endedAt) }),
+    ...(run.outcome === null ? {} : { resultRef: 'run_result.json' }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+  };
+}
