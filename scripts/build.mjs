@@ -18,7 +18,11 @@ const tsc = spawnSync(
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 
 await build({
-  entryPoints: ['src/cli/main.ts'],
+  entryPoints: [
+    { in: 'src/cli/main.ts', out: 'main' },
+    // Runs in a thread, so it has to be a file of its own, beside the command line or above its chunks.
+    { in: 'src/store/fs/tree/worker-main.ts', out: 'worker-main' },
+  ],
   outdir: 'dist/cli',
   bundle: true,
   splitting: true,

@@ -1,7 +1,8 @@
 /** Standard input and output, files, and how a command ends. The only place that prints. */
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { BatonError, ERRORS } from '../core/errors.ts';
+import { BatonError, ERRORS, type ExitCode } from '../core/errors.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 
 /** A reader that goes away early (`baton check | head`) is no error of ours. */
@@ -12,14 +13,46 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
 
 export const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+
+/** A piece of a long answer. Waits where the reader is slower than we are, so that nothing piles up in memory. */
+export async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
+/** Gathers small pieces into writes of a sensible size. */
+export function createWriter(): { write(text: string): Promise<void>; end(): Promise<void> } {
+  let held = '';
+  const flush = async (): Promise<void> => {
+    const text = held;
+    held = '';
+    if (text !== '') await write(text);
+  };
+  return {
+    async write(text) {
+      held += text;
+      if (held.length >= 65_536) await flush();
+    },
+    end: flush,
+  };
+}
+
 export const note = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** What the laws say no to ends with 3, whatever its code means elsewhere, but for wrong input (1) and what is not there (4). */
+export class Refused extends BatonError {
+  get exit(): ExitCode {
+    const { exit } = ERRORS[this.code];
+    return exit === 4 || this.code === 'E_SCHEMA_VALIDATION' ? exit : 3;
+  }
+}
 
 /** One sentence and a hint on stderr, never a stack trace; the exit code is that of the error's table entry. */
 export function fail(cause: unknown, json: boolean): void {
   const failure = cause instanceof BatonError ? cause : new BatonError('E_UNKNOWN', messageOf(cause));
-  process.exitCode = ERRORS[failure.code].exit;
-  const { code, hint } = failure;
+  process.exitCode = failure instanceof Refused ? failure.exit : ERRORS[failure.code].exit;
+  const { code } = failure;
   const message = stripControls(failure.message);
+  const hint = failure.hint === null ? null : stripControls(failure.hint);
   if (json) note(JSON.stringify({ error: { code, message, hint } }));
   else note(`baton: ${message} (${code})${hint === null ? '' : `\n  ${hint}`}`);
 }

@@ -1,9 +1,12 @@
 /** The table of commands. Each is a file of its own, loaded when it is called. */
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { BatonError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Globals } from './globals.ts';
 import { fail } from './io.ts';
+import { type AddCommand, notEmpty } from './options.ts';
+import { addStoreCommands } from './store-commands.ts';
+import { addTaskCommands } from './task-commands.ts';
 
 /** Runs a command line to its end; the outcome is the process's exit code. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -37,12 +40,14 @@ function program(): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {} });
 
-  const command = (name: string, description: string): Command =>
-    baton
+  const command: AddCommand = (name, description, group = baton) =>
+    group
       .command(name)
       .description(description)
-      .addOption(new Option('--json', 'print one JSON document').default(false))
-      .addOption(new Option('--dir <dir>', 'the data folder'));
+      .addOption(new Option('--json', 'print JSON, for programs').default(false))
+      .addOption(
+        new Option('--dir <dir>', 'the data folder (default: BATON_DIR, else the nearest .baton)').argParser(notEmpty),
+      );
 
   command('check', 'find every message of any dialect in a text and validate it')
     .addArgument(new Argument('[files...]', 'files to read; - is standard input').default([], '-'))
@@ -69,16 +74,14 @@ function program(): Command {
     .addHelpText('after', '\nExample:\n  baton prompt task.json')
     .action(async (file: string, options: Globals) => (await import('./prompt.ts')).prompt(file, options));
 
+  addTaskCommands(baton, command);
+  addStoreCommands(command);
+
   command('demo', 'show what Baton does, with no key and no network')
     .addHelpText('after', '\nIt reads a made-up agent answer, and writes nothing.')
     .action(async (options: Globals) => (await import('./demo.ts')).demo(options));
 
   return baton;
-}
-
-function notEmpty(value: string): string {
-  if (value.trim() === '') throw new InvalidArgumentError('expected a name, got an empty text.');
-  return value;
 }
 
 // Kept here as words, so that showing help loads no dialect; a test holds them to the dialects' own lists.

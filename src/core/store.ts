@@ -64,8 +64,8 @@ export interface Store {
   history(id: string): Promise<readonly StoredRecord[]>;
   eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;
   verify(session?: string): Promise<Verification>;
-  /** Looks at everything the store keeps; with `fix` it mends what it can. */
-  examine(options: { readonly fix: boolean }): Promise<readonly Check[]>;
+  /** Looks at everything the store keeps, and mends what can be made again. */
+  examine(): Promise<readonly Check[]>;
   /** Waits until all that was accepted is durable and the file tree shows it. */
   settled(): Promise<void>;
   close(): Promise<void>;

@@ -46,7 +46,10 @@ export const why = (task: Task, history: readonly StoredRecord[], find: Find, no
 
 /** What is told whenever it happened: how it began, and every attempt that failed or was turned away. */
 const isToldAlways = ({ type }: Event): boolean =>
-  type === 'task.created' || type === 'run.failed' || type === 'run.expired' || /\.(?:refused|rejected)$/.test(type);
+  type === 'task.created' ||
+  type === 'run.failed' ||
+  type === 'run.expired' ||
+  /\.(?:refused|rejected|unreadable)$/.test(type);
 
 /** What may be the reason for a move or for what came of it, and is told from the last move on. */
 const REASONS = ['task.transitioned', 'run.reported', 'run.resumed', 'run.judged', 'task.retried'];

@@ -15,7 +15,7 @@ export async function examine(
   try {
     const store = await openStore(dir, { create: fix, repair: fix });
     try {
-      return [...before, { name: 'data folder', ok: true, detail: dir }, ...(await store.examine({ fix }))];
+      return [...before, { name: 'data folder', ok: true, detail: dir }, ...(await store.examine())];
     } finally {
       await store.close();
     }

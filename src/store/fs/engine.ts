@@ -11,7 +11,7 @@ import type { Disk } from './disk.ts';
 import { storeFailure } from './failures.ts';
 import type { Folded } from './folded.ts';
 import { type Journal, openJournal, type Written } from './journal.ts';
-import { fileOf } from './journal-files.ts';
+import { cutBehind, fileOf } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { type Damage, type Loaded, load, type Torn } from './load.ts';
 import type { StoredChange, StoredFacts } from './record.ts';
@@ -72,6 +72,8 @@ export function openEngine(options: EngineOptions): Engine {
   const start = (): Loaded => {
     const loaded = load(disk, layout, { tolerant: options.repair });
     folded = loaded.folded;
+    // A process that was killed may have left records that are there to read, and that no sync has covered.
+    if (folded.day !== null) disk.sync(fileOf(layout, folded.day));
     tail = loaded.tail;
     moment = null;
     torn = loaded.torn;
@@ -107,10 +109,9 @@ export function openEngine(options: EngineOptions): Engine {
 
   /** Cuts off what was not acknowledged, and reads everything again. */
   const repair = (): void => {
-    const { day, size } = journal.end;
     journal.close();
     guard(() => {
-      if (day !== null && (disk.stat(fileOf(layout, day))?.size ?? 0) > size) disk.truncate(fileOf(layout, day), size);
+      cutBehind(disk, layout, journal.end);
       start();
     });
     isBroken = false;

@@ -38,6 +38,22 @@ export function* journalLines(
   }
 }
 
+/** Cuts off all that stands behind an end, for good; what was not acknowledged may have begun a new day. */
+export function cutBehind(
+  disk: Disk,
+  layout: Layout,
+  end: { readonly day: string | null; readonly size: number },
+): void {
+  for (const day of journalDays(disk, layout)) {
+    if (end.day !== null && day < end.day) continue;
+    const path = fileOf(layout, day);
+    const size = day === end.day ? end.size : 0;
+    if ((disk.stat(path)?.size ?? 0) <= size) continue;
+    disk.truncate(path, size);
+    disk.sync(path);
+  }
+}
+
 /** The record at a place that another record or the snapshot names. */
 export function recordAt(disk: Disk, layout: Layout, place: number): Line | null {
   for (const { text } of linesOf(disk, fileOf(layout, dayAt(place)), offsetAt(place))) return decodeLine(text);

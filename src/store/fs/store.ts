@@ -119,9 +119,9 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
       yield* reader.eventsAfter(query, closing.signal);
     },
     verify: (session) => readDisk(() => verifyJournal(disk, layout, engine.journal.end, session)),
-    async examine({ fix }) {
+    async examine() {
       const proof = await readDisk(() => verifyJournal(disk, layout, engine.journal.end));
-      return [...journalChecks(engine, proof), ...(await (tree as TreeKeeper).examine(fix))];
+      return [...journalChecks(engine, proof), ...(await (tree as TreeKeeper).examine())];
     },
     async settled() {
       open();

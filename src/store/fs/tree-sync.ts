@@ -8,11 +8,11 @@ import type { State } from '../../core/state.ts';
 import type { Answer, Ask } from '../../core/store.ts';
 import type { Run, Task, TaskStatus } from '../../core/task.ts';
 import { writeRunFile } from '../../protocol/aof/index.ts';
-import type { Disk } from './disk.ts';
+import type { Disk, Stat } from './disk.ts';
 import type { Written } from './journal.ts';
 import type { Layout } from './layout.ts';
 import type { Exactly } from './tree/aside.ts';
-import { placeOf, stemOf } from './tree/paths.ts';
+import { placeOf, stemOf, taskFile } from './tree/paths.ts';
 import { type Dropped, type Edited, type Finding, look, type Moved } from './tree/reader.ts';
 import { type ScanFinding, type ScanOptions, type ScanState, scan } from './tree/scan.ts';
 import { timeOf } from './tree/text.ts';
@@ -240,15 +240,15 @@ export function createTreeSync(source: TreeSource): TreeSync {
     await source.durable();
     const results = await run(jobs);
     underWay = new Map();
-    for (const result of results) await settle(result, (taken.get(result.id) as UnderWay).entry);
+    for (const result of results) await settle(result, taken.get(result.id) as UnderWay);
     source.onShown();
     return true;
   };
 
-  const settle = async (result: JobResult, entry: Entry): Promise<void> => {
+  const settle = async (result: JobResult, { entry, status }: UnderWay): Promise<void> => {
     if (result.kind === 'done') {
       stuck.delete(result.id);
-      wrote(result.id);
+      wrote(taskFile(layout.root, status, result.id), result.file);
       return;
     }
     const next = dirty.get(result.id);
@@ -271,24 +271,25 @@ export function createTreeSync(source: TreeSource): TreeSync {
     }
   };
 
-  /** When a task's file was last written here: what the folder says of it until then is our own doing. */
-  const writtenAt = new Map<string, number>();
-  const wrote = (id: string): void => {
-    const now = Date.now();
-    writtenAt.delete(id);
-    writtenAt.set(id, now);
-    for (const [oldest, at] of writtenAt) {
+  /** What the files looked like that were written here a moment ago: what a folder then says of them is our own doing. */
+  const own = new Map<string, Stat & { readonly at: number }>();
+  const wrote = (path: string, file: Stat | null): void => {
+    const now = performance.now();
+    own.delete(path);
+    if (file !== null) own.set(path, { ...file, at: now });
+    for (const [oldest, { at }] of own) {
       if (now - at < OWN_MS) break;
-      writtenAt.delete(oldest);
+      own.delete(oldest);
     }
   };
 
   const isOwnDoing = (path: string): boolean => {
-    const name = placeOf(layout.root, path)?.name ?? '';
-    const id = name.endsWith('.md') ? stemOf(name) : '';
-    if (underWay.has(id) || dirty.has(id)) return true;
-    const at = writtenAt.get(id);
-    return at !== undefined && (disk.stat(path)?.mtimeMs ?? 0) <= at;
+    const file = disk.stat(path);
+    const known = own.get(path);
+    if (file !== null) return known?.mtimeMs === file.mtimeMs && known.size === file.size;
+    // Gone from where its task is no longer, it is where it should be.
+    const place = placeOf(layout.root, path);
+    return place !== null && state().task(stemOf(place.name))?.status !== place.status;
   };
 
   /** While an agent is at work nobody can tell whose edit it is. */

@@ -128,7 +128,7 @@ export async function openShared(options: SharedOptions): Promise<Store> {
     eventsAfter: ({ follow, ...query }) =>
       stream<StoredRecord>({ of: 'events', query, follow: follow !== undefined }, follow),
     verify: (session) => call<Verification>('verify', session),
-    examine: (asked) => call<readonly Check[]>('examine', asked),
+    examine: () => call<readonly Check[]>('examine'),
     settled: () => call<void>('settled'),
     close() {
       closing ??= close();

@@ -47,7 +47,7 @@ export const CALLS = {
   text: (store, [id, name]) => store.text(id as string, name as string),
   history: (store, [id]) => store.history(id as string),
   verify: (store, [session]) => store.verify(session as string | undefined),
-  examine: (store, [asked]) => store.examine(asked as { fix: boolean }),
+  examine: (store) => store.examine(),
   settled: (store) => store.settled(),
 } as const satisfies Record<string, Call>;
 

@@ -198,9 +198,14 @@ function isTorn({ isUnclean }: Look, bytes: Uint8Array, task: Task, body: string
   const start = asBuffer(bytes.subarray(0, end));
   const whole = Buffer.from(taskText(task, body, stamp?.seq ?? 0));
   // Cut within the stamp, its number is not known; what is there is the beginning of one.
-  if (stamp === null) return /^(?:-{1,3}|---\n|---\n# baton[ \da-f]*)$/.test(start.toString('latin1'));
+  if (stamp === null) return isStartOfStamp(start.toString('latin1'));
   return start.length < whole.length && whole.subarray(0, start.length).equals(start);
 }
+
+const STAMP = '---\n# baton ';
+
+const isStartOfStamp = (text: string): boolean =>
+  STAMP.startsWith(text) || (text.startsWith(STAMP) && /^[ \da-f]*$/.test(text.slice(STAMP.length)));
 
 function parse(bytes: Uint8Array): TaskFile | string {
   const text = textOf(bytes);

@@ -8,6 +8,7 @@
  * may rename one of its own over it; no system call that Node has closes that gap.
  */
 import { isRunning, isTaskId, TASK_STATUSES, type Task, type TaskStatus } from '../../../core/task.ts';
+import type { Stat } from '../disk.ts';
 import { type Exactly, release, replace, type Taken, type TreeDisk, takeAway } from './aside.ts';
 import {
   type Batch,
@@ -41,8 +42,11 @@ export interface Job {
   readonly parent?: TaskStatus;
 }
 
-export type JobResult = { readonly id: string; readonly seq: number } & (
-  | { readonly kind: 'done' }
+export type JobResult = {
+  readonly id: string;
+  readonly seq: number;
+} /** `file` is what the task's file looks like now, so that its own news can be told from a person's. */ & (
+  | { readonly kind: 'done'; readonly file: Stat | null }
   | Obstacle
   /** The disk said no; the same job may work later. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
@@ -64,7 +68,8 @@ export function applyJobs(disk: TreeDisk, root: string, jobs: readonly Job[]): J
   const final = outcomes.map((outcome, i) => letGo(disk, held[i] as Held[], outcome));
   return final.map((outcome, i) => {
     const { task, seq } = jobs[i] as Job;
-    return { id: task.id, seq, ...outcome };
+    if (outcome.kind !== 'done') return { id: task.id, seq, ...outcome };
+    return { id: task.id, seq, kind: 'done', file: disk.stat(taskFile(root, task.status, task.id)) };
   });
 }
 

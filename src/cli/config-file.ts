@@ -1,0 +1,25 @@
+/** Reads `config.yaml` of a data folder. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CONFIG_FILE, type Config, configOf, DEFAULT_CONFIG } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
+import { readYaml } from '../protocol/text/yaml.ts';
+
+/** The settings in force: those of the file, and the defaults where there is none. */
+export function readConfig(dir: string): Config {
+  const text = readIfThere(join(dir, CONFIG_FILE));
+  if (text === null) return DEFAULT_CONFIG;
+  const yaml = readYaml(text.replace(/^\ufeff/, ''));
+  if (!yaml.ok) throw new BatonError('E_CONFIG', `${CONFIG_FILE} is not readable as YAML: ${yaml.reason}`);
+  return configOf(yaml.value);
+}
+
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new BatonError('E_CONFIG', `${path} cannot be read: ${message}`);
+  }
+}

@@ -1,0 +1,60 @@
+/** The text of a new `config.yaml`: every section with its default, commented out. A test takes the marks off and reads it. */
+export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what stands here commented out is what holds without it.
+# To change something, take the # off its line and off the line of its section. baton doctor shows what is in force.
+
+# The agents, by name. kind: command, claude, codex, gemini, opencode, acp or openclaw. Any of them takes command, args,
+# env (names to pass through, or names with values), model, roles, tags and max_parallel. For example:
+#   emma: { kind: codex, model: gpt-5.3-codex, roles: [EXECUTOR], max_parallel: 2 }
+#   lint: { kind: command, command: [npm, run, lint] }
+#   zed:  { kind: acp, command: [claude-agent-acp] }
+#   claw: { kind: openclaw, url: "http://127.0.0.1:18789", token_env: OPENCLAW_GATEWAY_TOKEN }
+#agents: {}
+
+# agent: who gets a task that names nobody. parallel: how many run at once. sandbox: auto, require or off.
+#defaults:
+#  agent: null
+#  parallel: 4
+#  sandbox: auto
+
+# max_cost_usd: what all of it may cost, in dollars; null is no limit. session_tokens: the context budget of a session.
+#limits:
+#  max_cost_usd: null
+#  session_tokens: 100000
+
+# Where tasks are kept: fs is the files of this folder.
+#store: fs
+
+# The hosts that a task with network RESTRICTED may reach, besides its model's.
+#network:
+#  allow: []
+
+# Names for groups of agents, as in: backend: [emma, lint]
+#teams: {}
+
+# The model by complexity or execution profile, where a TASK names none, as in: LOW: { CODEX: gpt-5.3-mini }
+#models: {}
+
+# How deep a task may hand work on to tasks of its own.
+#delegation:
+#  max_depth: 3
+
+# Below which confidence a result goes to a person, and below which it is not loaded; also for one domain, as in:
+# domains: { research: { refuse_below: 0.80 } }
+#confidence:
+#  escalate_below: 0.9
+#  refuse_below: 0.85
+#  domains: {}
+
+# Who does a stage of a handoff, as in: implementation-triad: { role: EXECUTOR }
+#stages: {}
+
+# Dollars per million tokens, where a CLI reports tokens only, as in: gpt-5.3-codex: { input: 1.25, output: 10 }
+#prices: {}
+
+# Whom to tell what, as in: - { on: [task.blocked], to: { webhook: "http://127.0.0.1:9/x" } }
+#notify: []
+
+# The folder of exported audit trails, within this one.
+#audit:
+#  storage_path: audit
+`;

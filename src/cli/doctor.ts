@@ -1,0 +1,98 @@
+/** `baton doctor`: what is installed, what is in force, what is broken; `--fix` repairs what can be repaired. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AgentKind, CONFIG_FILE, type Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
+import type { Check } from '../core/store.ts';
+import { writeYaml } from '../protocol/text/yaml.ts';
+import { examine } from '../store/fs/doctor.ts';
+import { readConfig } from './config-file.ts';
+import { dataFolder } from './data-folder.ts';
+import type { Globals } from './globals.ts';
+import { AGENT_PROGRAMS, whereIs } from './installed.ts';
+import { print, printJson } from './io.ts';
+import { bold, dim, green, red } from './style.ts';
+import { oneLine, safe } from './text.ts';
+
+interface Options extends Globals {
+  readonly fix?: boolean;
+}
+
+export async function doctor({ fix = false, ...globals }: Options): Promise<void> {
+  const dir = dataFolder(globals);
+  const { config, check: configCheck } = examineConfig(dir);
+  const checks = [
+    node(),
+    git(),
+    sandbox(config),
+    ...AGENT_PROGRAMS.map(agentProgram),
+    ...configuredAgents(config),
+    configCheck,
+    ...(existsSync(dir) ? await examine(dir, { fix }) : [noFolder(dir)]),
+  ];
+  if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
+  if (globals.json) printJson({ checks, dir, config });
+  else print(describe(checks, config));
+}
+
+const check = (name: string, ok: boolean, detail: string): Check => ({ name, ok, detail });
+
+/** The oldest that the package says it works with; a test holds this to package.json. */
+export const LEAST_NODE = [20, 19] as const;
+
+function node(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const ok = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+  return check('node', ok, `${process.versions.node}${ok ? '' : `; ${LEAST_NODE.join('.')} or later is needed`}`);
+}
+
+const git = (): Check => check('git', true, whereIs('git') ?? 'not installed; snapshots and worktrees need it');
+
+function sandbox(config: Config | null): Check {
+  const path = process.platform === 'linux' ? whereIs('bwrap') : null;
+  const isRequired = config?.defaults.sandbox === 'require';
+  if (path !== null) return check('bubblewrap', true, path);
+  const why = isRequired ? ', and defaults.sandbox in config.yaml requires it' : '; access is not enforced without it';
+  return check('bubblewrap', !isRequired, `not installed${why}`);
+}
+
+const agentProgram = (name: string): Check => check(name, true, whereIs(name) ?? 'not installed');
+
+/** The program of an agent that config names; a path is taken as it is. */
+function configuredAgents(config: Config | null): Check[] {
+  return Object.entries(config?.agents ?? {}).flatMap(([name, { kind, command }]): Check[] => {
+    const program = command?.[0] ?? programOf(kind);
+    if (program === null) return [];
+    const path = /[\\/]/.test(program) ? (existsSync(program) ? program : null) : whereIs(program);
+    const detail =
+      path ?? `${program} is not installed, and config.yaml has an agent of the kind ${kind} that needs it`;
+    return [check(`agent ${name}`, path !== null, detail)];
+  });
+}
+
+const programOf = (kind: AgentKind): string | null => AGENT_PROGRAMS.find((program) => program === kind) ?? null;
+
+function examineConfig(dir: string): { readonly config: Config | null; readonly check: Check } {
+  try {
+    const config = readConfig(dir);
+    const file = join(dir, CONFIG_FILE);
+    return { config, check: check('config', true, existsSync(file) ? file : 'no config.yaml; the defaults hold') };
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    const { message, hint } = cause;
+    return { config: null, check: check('config', false, hint === null ? message : `${message} (${hint})`) };
+  }
+}
+
+const noFolder = (dir: string): Check => check('data folder', true, `none yet at ${dir}; baton init makes it`);
+
+function describe(checks: readonly Check[], config: Config | null): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = checks.map(({ name, ok, detail }) => {
+    const mark = ok ? green('ok    ') : red('broken');
+    return `${mark}  ${oneLine(name).padEnd(width)}  ${oneLine(detail)}`;
+  });
+  const inForce =
+    config === null ? [] : [`\n${bold('In force')} ${dim('(config.yaml and defaults)')}`, safe(writeYaml(config))];
+  return [...lines, ...inForce].join('\n').trimEnd();
+}

@@ -1,0 +1,27 @@
+/** Options that several commands take, and how their values are read. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { TASK_PRIORITIES } from '../core/task.ts';
+
+/** Adds a command, with the options that all have, to the program or to a group of it. */
+export type AddCommand = (name: string, description: string, group?: Command) => Command;
+
+export function notEmpty(value: string): string {
+  if (value.trim() === '') throw new InvalidArgumentError('expected a name, got an empty text.');
+  return value;
+}
+
+/** An option that may be given several times. */
+export const repeated = (flags: string, description: string, choices?: readonly string[]): Option =>
+  new Option(flags, description).default([], 'none').argParser((value: string, before: string[]) => {
+    if (choices !== undefined && !choices.includes(value)) {
+      throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
+    }
+    return [...before, notEmpty(value)];
+  });
+
+export const priorityOption = (): Option => new Option('--priority <priority>', 'how urgent').choices(TASK_PRIORITIES);
+
+export const sessionOption = (description: string): Option =>
+  new Option('--session <session>', description).argParser(notEmpty);
+
+export const inSession = (): Option => sessionOption('where an external id is in several sessions: the one meant');

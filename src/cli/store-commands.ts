@@ -1,0 +1,52 @@
+/** The commands about the data folder and its journal: `why`, `events`, `audit`, `init`, `doctor`. */
+import { Argument } from 'commander';
+import type { Globals } from './globals.ts';
+import { type AddCommand, inSession, notEmpty, sessionOption } from './options.ts';
+
+export function addStoreCommands(command: AddCommand): void {
+  command('why', 'say why a task is as it is and what it waits for, from recorded facts')
+    .argument('<id>', 'a task, by its id or by its external id')
+    .addOption(inSession())
+    .addHelpText('after', '\nExample:\n  baton why TASK-2026-11-15-001')
+    .action(async (id: string, options) => (await import('./why.ts')).explain(id, options));
+
+  command('events', 'print the journal: all that ever happened, oldest first')
+    .option('--follow', 'go on with what happens, until Ctrl-C')
+    .option('--task <id>', 'only the events of one task', notEmpty)
+    .addOption(sessionOption('only the events of one session'))
+    .addHelpText(
+      'after',
+      '\nWith --json, one event a line.\n\nExamples:\n  baton events --follow\n  baton events --json | tail -1',
+    )
+    .action(async (options) => (await import('./events.ts')).showEvents(options));
+
+  command('audit', 'print the audit trail, or verify that the journal is as it was written')
+    .addArgument(new Argument('[verify]', 'check the chain of hashes, record by record').choices(['verify']))
+    .addOption(sessionOption('only one session'))
+    .addHelpText('after', AUDIT_HELP)
+    .action(async (what: 'verify' | undefined, options) => (await import('./audit.ts')).audit(what, options));
+
+  command('init', 'make the data folder, find the agents installed here, and say what to tell them')
+    .addHelpText('after', INIT_HELP)
+    .action(async (options: Globals) => (await import('./init.ts')).init(options));
+
+  command('doctor', 'say what is installed, what is in force, and what is broken in the data folder')
+    .option('--fix', 'repair what can be repaired')
+    .addHelpText(
+      'after',
+      '\nExits 1 when something is broken. A tool that is not installed is not, unless config.yaml needs it.',
+    )
+    .action(async (options) => (await import('./doctor.ts')).doctor(options));
+}
+
+const AUDIT_HELP = `
+Each record of the journal holds the hash of the one before it in its session. verify reads them all, and exits 1 at the
+first that does not fit. With --json the trail is one record a line.
+
+Examples:
+  baton audit --session default --json
+  baton audit verify`;
+
+const INIT_HELP = `
+The folder is .baton here, unless --dir or BATON_DIR names another or a folder above has one already. Nothing outside of it
+is written, and nothing in it that is there already.`;

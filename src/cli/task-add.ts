@@ -1,0 +1,98 @@
+/** `baton task add`: a task of a text, of a TASK, or of a title alone. */
+import { BatonError } from '../core/errors.ts';
+import type { NewTask } from '../core/laws/messages.ts';
+import type { Store } from '../core/store.ts';
+import { DEFAULT_SESSION, type TaskPriority } from '../core/task.ts';
+import { type TaskJson, taskJson } from '../core/task-json.ts';
+import { readConfig } from './config-file.ts';
+import type { InSession } from './globals.ts';
+import { print, printJson, readText, STDIN } from './io.ts';
+import { newTasksOf } from './new-tasks.ts';
+import { taskLine } from './text.ts';
+import { ask, createBlockedBy, findTask, writing } from './with-store.ts';
+
+interface Options extends InSession {
+  readonly title?: string;
+  readonly agent?: string;
+  readonly priority?: TaskPriority;
+  readonly dependsOn: readonly string[];
+  readonly parent?: string;
+  readonly status?: 'backlog' | 'ready';
+  readonly review?: boolean;
+}
+
+export async function addTask(file: string | undefined, options: Options): Promise<void> {
+  // All that can be wrong with the input is found before anything is opened or made.
+  const given = withOptions(await readTasks(file, options.title), options);
+  await writing(options, async (store, dir) => {
+    const { delegation } = readConfig(dir);
+    const tasks: NewTask[] = [];
+    for (const item of given) tasks.push(await resolved(store, item, options));
+    const answer = await ask(store, { type: 'task.add', tasks, maxDepth: delegation.max_depth });
+    if (!options.json) return print(answer.tasks.map((task) => `added ${taskLine(task)}`).join('\n'));
+    const blockedBy = createBlockedBy(store);
+    const made: TaskJson[] = [];
+    for (const task of answer.tasks) made.push(taskJson(task, await blockedBy(task)));
+    printJson(made.length === 1 ? made[0] : made);
+  });
+}
+
+/** Standard input is read where it is asked for, or where there is nothing else: a pipe that nobody closes must not hold up a title. */
+async function readTasks(file: string | undefined, title: string | undefined): Promise<NewTask[]> {
+  if (file === undefined && title !== undefined) return [{ title }];
+  if ((file === undefined || file === STDIN) && process.stdin.isTTY) throw nothingGiven('a terminal');
+  const text = await readText(file ?? STDIN);
+  if (text.trim() !== '') return newTasksOf(text);
+  if (title === undefined) throw nothingGiven('an empty text');
+  return [{ title }];
+}
+
+const nothingGiven = (came: string): BatonError =>
+  new BatonError('E_USAGE', `expected a --title, a FILE or text on standard input, got ${came}`, TRY);
+const TRY = 'try: baton task add --title "Fix the login form"';
+
+/** What the command line says goes before what the text says. */
+function withOptions(tasks: readonly NewTask[], options: Options): NewTask[] {
+  const { title, agent, priority, parent, status, session, review, dependsOn } = options;
+  if (title !== undefined && tasks.length > 1) {
+    throw new BatonError('E_USAGE', `expected one task for --title, got ${tasks.length} in the text`);
+  }
+  return tasks.map((task) => {
+    const named = title ?? task.title;
+    if (named.trim() === '') throw new BatonError('E_USAGE', 'expected a text with words in it, or a --title', TRY);
+    return {
+      ...task,
+      title: named,
+      ...(agent === undefined ? {} : { routing: { ...task.routing, agent } }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(parent === undefined ? {} : { parentId: parent }),
+      ...(status === undefined ? {} : { status }),
+      ...(session === undefined ? {} : { session }),
+      ...(review === true ? { reviewRequired: true } : {}),
+      ...(dependsOn.length === 0 ? {} : { dependsOn: [...(task.dependsOn ?? []), ...dependsOn] }),
+    };
+  });
+}
+
+/** Ids given on the command line may be external ones of any session; the laws know those of the task's own. */
+async function resolved(store: Store, task: NewTask, { dependsOn, parent }: Options): Promise<NewTask> {
+  const session = task.session ?? DEFAULT_SESSION;
+  const idOf = async (name: string): Promise<string> =>
+    ((await store.find(name, session)) ?? (await findTask(store, name))).id;
+  const own = new Map<string, string>();
+  for (const name of dependsOn) own.set(name, await idOf(name));
+  return {
+    ...(await withFreeId(store, task, session)),
+    ...(parent === undefined ? {} : { parentId: await idOf(parent) }),
+    ...(task.dependsOn === undefined ? {} : { dependsOn: task.dependsOn.map((name) => own.get(name) ?? name) }),
+  };
+}
+
+/** An id that another session has used already is this task's external id; in the same session it is the same task, and refused. */
+async function withFreeId(store: Store, task: NewTask, session: string): Promise<NewTask> {
+  if (task.id === undefined) return task;
+  const holder = await store.find(task.id);
+  if (holder === undefined || holder.session === session) return task;
+  const { id, ...rest } = task;
+  return { ...rest, externalId: id };
+}

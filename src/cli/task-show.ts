@@ -1,0 +1,78 @@
+/** `baton task show`: one task with its text, its runs and all that happened to it. */
+import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
+import { eventLine } from './event-line.ts';
+import type { InSession } from './globals.ts';
+import { print, printJson } from './io.ts';
+import { bold, dim } from './style.ts';
+import { oneLine, safe, status, time } from './text.ts';
+import { createBlockedBy, findTask, reading } from './with-store.ts';
+
+interface Shown extends TaskJson {
+  readonly runs: readonly RunJson[];
+  readonly events: readonly EventJson[];
+  readonly body: string | null;
+}
+
+export async function showTask(id: string, { session, ...globals }: InSession): Promise<void> {
+  await reading(globals, async (store) => {
+    const task = await findTask(store, id, session);
+    const history = await store.history(task.id);
+    const shown: Shown = {
+      ...taskJson(task, await createBlockedBy(store)(task)),
+      runs: runsOf(history, task.id),
+      events: history.flatMap((record) => eventsOf(record, task.id)),
+      body: await store.text(task.id, 'body'),
+    };
+    if (globals.json) printJson(shown);
+    else print(describe(shown));
+  });
+}
+
+function describe(task: Shown): string {
+  const facts = factsOf(task).flatMap(([name, value]) => (value === null ? [] : [`${dim(name.padEnd(11))} ${value}`]));
+  const sections = [
+    `${bold(task.id)} ${status(task.status)}  ${oneLine(task.title)}`,
+    facts.join('\n'),
+    task.body === null || task.body.trim() === '' ? '' : safe(task.body).trim(),
+    section('Runs', task.runs.map(runLine)),
+    section(
+      'Events',
+      task.events.map((event) => eventLine(event, { ofOneTask: true })),
+    ),
+  ];
+  return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function factsOf(task: Shown): readonly (readonly [string, string | null])[] {
+  const list = (items: readonly string[]): string | null => (items.length === 0 ? null : items.map(oneLine).join(', '));
+  const text = (value: string | null): string | null => (value === null ? null : oneLine(value));
+  const { usd, tokens_input: input, tokens_output: output } = task.cost;
+  return [
+    ['external id', text(task.externalId)],
+    ['session', text(task.session)],
+    ['priority', task.priority],
+    ['agent', text(task.agent)],
+    ['role', text(task.role)],
+    ['team', text(task.team)],
+    ['tags', list(task.tags)],
+    ['parent', text(task.parentId)],
+    ['depends on', list(task.dependsOn)],
+    ['blocked by', list(task.blockedBy)],
+    ['cause', task.cause === null ? null : `${oneLine(task.cause.message)} (${oneLine(task.cause.code)})`],
+    ['review', task.reviewRequired ? 'by a person, before it is done' : null],
+    ['attempts', `${task.attempts} of ${task.maxRetries + 1}`],
+    ['cost', usd + input + output === 0 ? null : `${usd} dollars, ${input} tokens in, ${output} out`],
+    ['created', `${time(task.createdAt)} by ${oneLine(task.createdBy)}`],
+    ['updated', time(task.updatedAt)],
+    ['summary', text(task.summary)],
+  ];
+}
+
+function runLine({ id, status: state, agent, model, outcome, startedAt, endedAt }: RunJson): string {
+  const who = `${oneLine(agent)}${model === null ? '' : ` (${oneLine(model)})`}`;
+  const said = outcome === null ? '' : `, said: ${oneLine(outcome)}`;
+  return `${id}  ${state}${said}  ${who}  ${time(startedAt)} to ${endedAt === null ? 'now' : time(endedAt)}`;
+}
+
+const section = (title: string, lines: readonly string[]): string =>
+  lines.length === 0 ? '' : [bold(title), ...lines.map((line) => `  ${line}`)].join('\n');
