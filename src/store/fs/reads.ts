@@ -75,8 +75,8 @@ export function createReader(
       const body = folded().places.get(id)?.body ?? 0;
       if (name === 'body' && body === 0) return null;
       for (const line of name === 'body' ? [recordAt(disk, layout, body)] : linesOf(id)) {
-        const text = textsOf(line, id)?.[name];
-        if (text !== undefined) return whole(name, text);
+        const texts = textsOf(line, id) ?? {};
+        if (Object.hasOwn(texts, name)) return whole(name, texts[name] as StoredText);
       }
       return null;
     },

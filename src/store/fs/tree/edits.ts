@@ -66,9 +66,9 @@ function routingChange(was: Routing, is: Routing): Partial<Routing> | null {
   return changed.length === 0 ? null : Object.fromEntries(changed.map((key) => [key, is[key]]));
 }
 
-/** Null where it is neither true nor false. */
-function reviewIn({ metadata }: TaskFrontmatter): boolean | null {
-  const said = metadata?.['reviewRequired'] ?? false;
+/** Null where it is neither true nor false. It stands in `metadata`; outside of it, it is understood. */
+function reviewIn(frontmatter: TaskFrontmatter): boolean | null {
+  const said = frontmatter.metadata?.['reviewRequired'] ?? frontmatter['reviewRequired'] ?? false;
   return typeof said === 'boolean' ? said : null;
 }
 
@@ -80,17 +80,20 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** A person's own keys, and fields that a task does not have: rather kept in another place than dropped. */
-function metadataIn(frontmatter: TaskFrontmatter): [string, unknown][] {
-  const own = ownMetadata(frontmatter.metadata ?? {});
-  const taken = new Set(own.map(([key]) => key));
-  const others = [
-    ...Object.entries(frontmatter).filter(([key]) => !FIELDS.has(key)),
-    ...Object.entries(frontmatter.routing ?? {})
-      .filter(([key]) => !ROUTING_FIELDS.has(key))
-      .map(([key, value]): [string, unknown] => [`routing.${key}`, value]),
-  ];
-  return [...own, ...others.filter(([key]) => !taken.has(key) && !RESERVED.has(key))];
-}
+const metadataIn = (frontmatter: TaskFrontmatter): [string, unknown][] => [
+  ...ownMetadata(frontmatter.metadata ?? {}),
+  ...others(frontmatter).filter(([key]) => hasRoom(frontmatter, key)),
+];
+
+const hasRoom = ({ metadata }: TaskFrontmatter, key: string): boolean =>
+  !RESERVED.has(key) && !Object.hasOwn(metadata ?? {}, key);
+
+const others = (frontmatter: TaskFrontmatter): [string, unknown][] => [
+  ...Object.entries(frontmatter).filter(([key]) => !FIELDS.has(key)),
+  ...Object.entries(frontmatter.routing ?? {})
+    .filter(([key]) => !ROUTING_FIELDS.has(key))
+    .map(([key, value]): [string, unknown] => [`routing.${key}`, value]),
+];
 
 function metadataChange(base: Task, frontmatter: TaskFrontmatter): Record<string, unknown> | null {
   const is = Object.fromEntries(metadataIn(frontmatter));
@@ -117,7 +120,10 @@ function putBackIn(base: Task, frontmatter: TaskFrontmatter, isExact: boolean): 
     if (key === 'reviewRequired') return reviewIn(frontmatter) === null;
     return isExact && !isDeepStrictEqual(asJson(theirs[key] ?? null), asJson(mine[key] ?? null));
   });
-  return [...fields, ...keys.map((key) => `metadata.${key}`)];
+  const homeless = others(frontmatter)
+    .map(([key]) => key)
+    .filter((key) => key !== 'reviewRequired' && !hasRoom(frontmatter, key));
+  return [...fields, ...keys.map((key) => `metadata.${key}`), ...homeless];
 }
 
 /** The longest title that is made of a text. */

@@ -45,7 +45,8 @@ export interface Job {
 export type JobResult = {
   readonly id: string;
   readonly seq: number;
-} /** `file` is what the task's file looks like now, so that its own news can be told from a person's. */ & (
+} & /** `file` is what the task's file looked like when it was written, so that news of it can be told from news of a person. */
+(
   | { readonly kind: 'done'; readonly file: Stat | null }
   | Obstacle
   /** The disk said no; the same job may work later. */
@@ -54,22 +55,25 @@ export type JobResult = {
 
 type Outcome = { readonly kind: 'done' } | Obstacle | { kind: 'failed'; code: string; reason: string };
 
-/** A file that was replaced or moved, and the place where its task's file is now. */
-interface Held {
-  readonly taken: Taken;
-  readonly place: string;
+/** What is remembered of a job until the end of its batch. */
+interface Trace {
+  /** Files that were replaced or moved, and the places where their task's file is now. */
+  readonly held: { readonly taken: Taken; readonly place: string }[];
+  file: Stat | null;
 }
 
 export function applyJobs(disk: TreeDisk, root: string, jobs: readonly Job[]): JobResult[] {
   const batch: Batch = { disk, root, folders: new Set() };
-  const held = jobs.map((): Held[] => []);
-  const outcomes = jobs.map((job, i) => guarded(() => apply(batch, job, held[i] as Held[])));
+  const traces = jobs.map((): Trace => ({ held: [], file: null }));
+  const outcomes = jobs.map((job, i) => guarded(() => apply(batch, job, traces[i] as Trace)));
   // Only now, at the end: whoever was writing into one of them has had time to finish.
-  const final = outcomes.map((outcome, i) => letGo(disk, held[i] as Held[], outcome));
+  const final = outcomes.map((outcome, i) => letGo(disk, traces[i] as Trace, outcome));
   return final.map((outcome, i) => {
     const { task, seq } = jobs[i] as Job;
-    if (outcome.kind !== 'done') return { id: task.id, seq, ...outcome };
-    return { id: task.id, seq, kind: 'done', file: disk.stat(taskFile(root, task.status, task.id)) };
+    const about = { id: task.id, seq };
+    return outcome.kind === 'done'
+      ? { ...about, ...outcome, file: (traces[i] as Trace).file }
+      : { ...about, ...outcome };
   });
 }
 
@@ -84,7 +88,7 @@ function guarded(step: () => Obstacle | null): Outcome {
   }
 }
 
-function letGo(disk: TreeDisk, held: readonly Held[], outcome: Outcome): Outcome {
+function letGo(disk: TreeDisk, { held }: Trace, outcome: Outcome): Outcome {
   let said = outcome;
   for (const { taken, place } of held) {
     const found = guarded(() => {
@@ -103,7 +107,7 @@ const foreign = (path: string, bytes: Uint8Array): Obstacle => ({
   digest: digestOf(bytes),
 });
 
-function apply(batch: Batch, job: Job, held: Held[]): Obstacle | null {
+function apply(batch: Batch, job: Job, trace: Trace): Obstacle | null {
   const { root } = batch;
   const { id, status } = job.task;
   if (!isTaskId(id)) return refuse(root, `expected an id TASK-YYYY-MM-DD-NNN, got ${id}`);
@@ -118,10 +122,10 @@ function apply(batch: Batch, job: Job, held: Held[]): Obstacle | null {
   return (
     (sources.length === 1 && olds.length === 0 ? strayFile(batch, job) : null) ??
     writeTexts(batch, job, sources) ??
-    writeTask(batch, job, held) ??
+    writeTask(batch, job, trace) ??
     moveCompanions(batch, job, sources) ??
-    removeOlds(batch, job, olds, held) ??
-    removeDropped(batch, job, held) ??
+    removeOlds(batch, job, olds, trace) ??
+    removeDropped(batch, job, trace) ??
     writeRuns(batch, job.task, job.result) ??
     (job.from === null || job.from === 'unknown' ? pointToChild(batch, job.task, job.parent) : null)
   );
@@ -204,29 +208,32 @@ function writeTexts(batch: Batch, job: Job, sources: readonly TaskStatus[]): Obs
   return isRunning(job.task) ? makeParts(batch, folder) : null;
 }
 
-function writeTask(batch: Batch, job: Job, held: Held[]): Obstacle | null {
+function writeTask(batch: Batch, job: Job, trace: Trace): Obstacle | null {
+  const { disk, root } = batch;
   const { id, status } = job.task;
-  const path = taskFile(batch.root, status, id);
+  const path = taskFile(root, status, id);
   const text = taskText(job.task, job.texts['body'] ?? '', job.seq);
-  if (batch.disk.stat(path) === null) {
-    writeWhole(batch, id, path, text);
-    return null;
-  }
   // Written before the old file is looked at, so that little time passes between that and the renaming.
   return withFresh(batch, id, text, (fresh) => {
-    const { disk, root } = batch;
-    const there = readFile(batch, path);
-    if (there === null) {
+    // A renamed file keeps its time; at its own place somebody may have written to it before we look.
+    trace.file = disk.stat(fresh);
+    const before = disk.stat(path);
+    if (before === null) {
       disk.rename(fresh, path);
       return null;
     }
-    const obstacle = there instanceof Uint8Array ? (mayReplace(job, path, there) ? null : foreign(path, there)) : there;
-    if (obstacle !== null || asBuffer(there as Uint8Array).equals(Buffer.from(text))) {
+    const there = before.kind === 'file' ? disk.read(path) : refuse(path, NOT_A_FILE);
+    if (!(there instanceof Uint8Array) || !mayReplace(job, path, there)) {
       disk.remove(fresh);
-      return obstacle;
+      return there instanceof Uint8Array ? foreign(path, there) : (there ?? refuse(path, 'it has just gone'));
     }
-    const taken = replace(disk, root, fresh, path, status, id, there as Uint8Array);
-    if (taken !== null) held.push({ taken, place: path });
+    if (asBuffer(there).equals(Buffer.from(text))) {
+      disk.remove(fresh);
+      trace.file = before;
+      return null;
+    }
+    const taken = replace(disk, root, fresh, path, status, id, there);
+    if (taken !== null) trace.held.push({ taken, place: path });
     return null;
   });
 }
@@ -241,7 +248,7 @@ function moveCompanions(batch: Batch, job: Job, sources: readonly TaskStatus[]):
   return null;
 }
 
-function removeOlds(batch: Batch, job: Job, olds: readonly Old[], held: Held[]): null {
+function removeOlds(batch: Batch, job: Job, olds: readonly Old[], { held }: Trace): null {
   const { id, status } = job.task;
   const place = taskFile(batch.root, status, id);
   for (const old of olds) {
@@ -252,7 +259,7 @@ function removeOlds(batch: Batch, job: Job, olds: readonly Old[], held: Held[]):
 }
 
 /** The file of which the task was made, where it has another name. */
-function removeDropped(batch: Batch, job: Job, held: Held[]): null {
+function removeDropped(batch: Batch, job: Job, { held }: Trace): null {
   for (const { path, digest } of job.replaces ?? []) {
     const place = placeOf(batch.root, path);
     if (place === null || place.name === `${job.task.id}.md`) continue;

@@ -1,0 +1,64 @@
+/** The store on files keeps every promise of the port, and remembers. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Store } from '../../../src/core/store.ts';
+import { openFsStore } from '../../../src/store/fs/store.ts';
+import { storeAgreement } from '../agreement.ts';
+import { storeConformance } from '../conformance.ts';
+
+type Open = (dir: string, now: () => number) => Promise<Store>;
+
+const onFolder =
+  (openIt: Open) =>
+  async ({ now }: { readonly now: () => number }) => {
+    const dir = mkdtempSync(join(tmpdir(), 'baton-test-'));
+    let current = await openIt(dir, now);
+    return {
+      store: current,
+      async reopen() {
+        await current.close();
+        current = await openIt(dir, now);
+        return current;
+      },
+      async destroy() {
+        await current.close();
+        rmSync(dir, { recursive: true });
+      },
+    };
+  };
+
+storeConformance(
+  'fs',
+  onFolder((dir, now) => openFsStore(dir, { now })),
+);
+storeConformance(
+  'fs with a snapshot after every few records',
+  onFolder((dir, now) => openFsStore(dir, { now, snapshotEvery: 3 })),
+);
+storeConformance('fs, as a client of its owner', async (options) => {
+  // The owner has the clock; the client only asks.
+  const dir = mkdtempSync(join(tmpdir(), 'baton-test-'));
+  const { openShared } = await import('../../../src/store/shared/open.ts');
+  const openOwner = () => openFsStore(dir, { now: options.now });
+  const owner = await openShared({ dir, secret: 'x', openOwner });
+  let client = await openShared({ dir, secret: 'x', openOwner });
+  return {
+    store: client,
+    async reopen() {
+      await client.close();
+      client = await openShared({ dir, secret: 'x', openOwner });
+      return client;
+    },
+    async destroy() {
+      await client.close();
+      await owner.close();
+      rmSync(dir, { recursive: true });
+    },
+  };
+});
+storeAgreement(
+  'fs',
+  onFolder((dir, now) => openFsStore(dir, { now, snapshotEvery: 5 })),
+  10,
+);
