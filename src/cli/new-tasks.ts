@@ -20,7 +20,8 @@ export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[]
   if (tasks.length === 0) return [plainTask(text, found)];
   for (const [i, task] of tasks.entries()) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
   const messages = tasks.map(({ value }) => value as TaskMessage);
-  const made = messages.map((message, i) => ({ ...ofMessage(message), ...inPattern(messages, i) }));
+  const waits = inPattern(messages);
+  const made = messages.map((message, i) => ({ ...ofMessage(message), ...waits[i] }));
   const isAlone = parseJson(text) !== undefined;
   if (isAlone && made.length === 1) return withText(made, 'inputs/task.json', text);
   // Words around a TASK may matter to whoever wrote them.
@@ -115,16 +116,22 @@ const asksForReview = ({ extensions, task, guard_rails: rails }: TaskMessage): b
   [extensions, task.extensions, rails?.extensions].some((said) => REVIEW.some((key) => said?.[key] === true));
 
 /** TASKs that come together wait for each other as their session's pattern says, unless they say it themselves. */
-function inPattern(messages: readonly TaskMessage[], index: number): Partial<NewTask> {
-  const own = messages[index] as TaskMessage;
-  if (namedDependencies(own).length > 0) return {};
-  const pattern = own.session.workflow_pattern;
-  const before = messages
-    .slice(0, index)
-    .filter(({ session }) => session.session_id === own.session.session_id)
-    .map(({ task }) => task.task_id);
-  const isLast = !messages.slice(index + 1).some(({ session }) => session.session_id === own.session.session_id);
-  if (pattern === 'CHAIN' && before.length > 0) return { dependsOn: before.slice(-1) };
-  if (pattern === 'MAP_REDUCE' && before.length > 0 && isLast) return { dependsOn: before };
-  return {};
+function inPattern(messages: readonly TaskMessage[]): readonly Partial<NewTask>[] {
+  const sessions = new Map<string, string[]>();
+  for (const { session, task } of messages) {
+    const ids = sessions.get(session.session_id);
+    if (ids === undefined) sessions.set(session.session_id, [task.task_id]);
+    else ids.push(task.task_id);
+  }
+  const seen = new Map<string, number>();
+  return messages.map((message) => {
+    const { session_id: session, workflow_pattern: pattern } = message.session;
+    const ids = sessions.get(session) ?? [];
+    const place = seen.get(session) ?? 0;
+    seen.set(session, place + 1);
+    if (place === 0 || namedDependencies(message).length > 0) return {};
+    if (pattern === 'CHAIN') return { dependsOn: ids.slice(place - 1, place) };
+    if (pattern === 'MAP_REDUCE' && place === ids.length - 1) return { dependsOn: ids.slice(0, -1) };
+    return {};
+  });
 }

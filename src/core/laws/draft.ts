@@ -60,7 +60,7 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     transition(id, to, fields, detail = {}) {
       const before = find(id);
       if (before === undefined) throw new Error(`no task ${id} in this draft`);
-      const ended = before.status === 'in-progress' && fields.run === undefined ? endedRun(before.run, now) : {};
+      const ended = before.status === 'in-progress' ? endedRun(before.run, now) : {};
       const after = draft.set(id, { status: to, lastTransitionAt: now, ...ended, ...fields });
       draft.event('task.transitioned', id, after.run?.id, { from: before.status, to, ...detail });
       return after;

@@ -1,6 +1,5 @@
 /** One store for all the processes of a data folder: one of them owns it, the others ask it, and none of them notices which is which. */
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import type { Answer, Check, Store, StoredRecord, Verification } from '../../core/store.ts';
 import type { Task } from '../../core/task.ts';
 import { closedStore } from './closed.ts';
@@ -36,7 +35,6 @@ const WAIT_MS = 30_000;
 export async function openShared(options: SharedOptions): Promise<Store> {
   const place = findPlace(options);
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // each stream listens, and there may be many
   const underWay = new Set<Promise<unknown>>();
   let peer: Promise<Peer> | null = null;
   let closing: Promise<void> | null = null;

@@ -1,4 +1,5 @@
 /** Waiting that can be told to stop. */
+import { setMaxListeners } from 'node:events';
 
 /** Ends early, and without an error, when it is told to stop. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -14,11 +15,12 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Says stop when one of these does, until it is let go. (AbortSignal.any forgets to, in some versions of Node, once its parts are collected.) */
+/** Says stop when one of these does, until it is let go. AbortSignal.any would leave something behind in the one that lives longest. */
 export function anyOf(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly letGo: () => void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   for (const signal of signals) {
+    setMaxListeners(0, signal); // many streams may have one signal, and each lets go of it
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort);
   }

@@ -106,13 +106,114 @@ describe('a task file', () => {
   });
 });
 
+/** What YAML would read as something else, break over, or drop. */
+const HOSTILE = [
+  ...['yes', 'No', 'on', 'OFF', 'y', 'true', 'False', 'null', 'Null', '~', '', ' ', '\t'],
+  ...['1', '-1', '1e3', '0x1', '0o7', '1_000', '.5', '.inf', '-.INF', '.nan', '12:30:00', '2026-01-01', NOW],
+  ...['- x', '-', '--- ', '...', '? a', 'a: b', 'a:', ': a', '#', 'a #b', '# c', '=', '<<', '%YAML 1.2', '@x', '`x`'],
+  ...['[a', 'a]', '{a', 'a}', 'a, b', '&x', '*x', '!x', '!!str x', '|', '>', "'a", '"a', 'a"', "a'", '\\', '\\n'],
+  ...[
+    ' lead',
+    'trail ',
+    'a\nb',
+    'a\r\nb',
+    '\n',
+    'a\tb',
+    'two  spaces',
+    '\0',
+    '\x1b[31m',
+    '\x7f',
+    '\x85',
+    '\u2028',
+    '\u2029',
+  ],
+  ...['\ufeff', 'a\ufeff', '\ufffe', '\uffff', '\ud800', 'a\udc00', '😀', 'Grüße, 世界', '__proto__', 'constructor'],
+  ...['['.repeat(300), '{'.repeat(300), '-'.repeat(300), '- '.repeat(300), '? '.repeat(300), 'long '.repeat(5000)],
+];
+
+describe('a text that YAML would take for something else', () => {
+  it.each(HOSTILE)('is read back as it was: %j', (text) => {
+    const inner = { [text]: text, list: [text, [text]], map: { [text]: text } };
+    const filled = text === '' ? 'x' : text;
+    const frontmatter: TaskFrontmatter = {
+      title: filled,
+      routing: { agent: filled, tags: [filled] },
+      dependsOn: [filled],
+      createdBy: text,
+      metadata: { ...inner, again: inner },
+      [`${text}-unknown`]: inner,
+    };
+    expect(read(writeTaskFile({ frontmatter, body: text }))).toEqual({ frontmatter, body: text });
+  });
+
+  it('is kept as a key of any length', () => {
+    const metadata = { ['k'.repeat(1100)]: 1, ['ü '.repeat(1100)]: { ['k'.repeat(1100)]: ['v'], b: 2 } };
+    expect(read(writeTaskFile({ frontmatter: { metadata }, body: '' })).frontmatter).toEqual({ metadata });
+  });
+
+  it('leaves numbers, empty things and nothing what they are', () => {
+    const metadata = {
+      a: [],
+      b: {},
+      c: [{}],
+      d: null,
+      e: -0,
+      f: 1e21,
+      g: 1e-7,
+      h: Number.NaN,
+      i: [-Infinity],
+      j: false,
+    };
+    expect(read(writeTaskFile({ frontmatter: { metadata, none: {} }, body: '' })).frontmatter).toEqual({
+      metadata,
+      none: {},
+    });
+    expect(writeTaskFile({ frontmatter: { title: undefined, metadata: { a: undefined } }, body: '' })).toBe(
+      '---\nmetadata: {}\n---\n',
+    );
+  });
+});
+
+it('is written to be read by people', () => {
+  expect(writeTaskFile({ frontmatter: { ...whole, externalId: 'TASK-001' }, body: 'Please.\n' })).toBe(`---
+id: ${TASK}
+externalId: TASK-001
+title: "Fix: the \\"login\\" page"
+status: in-progress
+priority: high
+routing:
+  agent: emma
+  role: EXECUTOR
+  team: backend
+  tags: [a, b]
+dependsOn: [TASK-2026-02-07-001, TASK-001]
+parentId: TASK-2026-02-07-001
+session: s-1
+lease:
+  runId: r-1
+  agent: emma
+  acquiredAt: ${NOW}
+  expiresAt: ${NOW}
+createdAt: ${NOW}
+updatedAt: ${NOW}
+lastTransitionAt: ${NOW}
+createdBy: user
+metadata:
+  delegationDepth: 1
+  reviewRequired: true
+  nested: { list: [1, two, null] }
+---
+Please.
+`);
+});
+
 /** Long texts of several lines, some of which look like YAML or like the end of it. */
 const lines = fc
   .array(
     fc.constantFrom('---', '...', '- a: b', '  x', '', '# c', '\t', 'word '.repeat(20), '---\u2028---', '\r', '%YAML'),
   )
   .map((parts) => parts.join('\n'));
-const filled = fc.oneof(anyText, lines).filter((text) => text !== '');
+const filled = fc.oneof(anyText, lines, fc.constantFrom(...HOSTILE)).filter((text) => text !== '');
 /** As JSON has them: without undefined and negative zero. */
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 const frontmatter = fc.record(
@@ -128,7 +229,7 @@ const frontmatter = fc.record(
     lease: fc.constant(null),
     createdAt: fc.constant(NOW),
     createdBy: anyText,
-    metadata: fc.dictionary(fc.oneof(anyText, lines), fc.oneof(json, lines)),
+    metadata: fc.dictionary(fc.oneof(anyText, lines, fc.constantFrom(...HOSTILE)), fc.oneof(json, lines, filled)),
     unknownOne: json,
   },
   { requiredKeys: [] },

@@ -10,16 +10,7 @@
 import { isRunning, isTaskId, TASK_STATUSES, type Task, type TaskStatus } from '../../../core/task.ts';
 import type { Stat } from '../disk.ts';
 import { type Exactly, release, replace, type Taken, type TreeDisk, takeAway } from './aside.ts';
-import {
-  type Batch,
-  NOT_A_FILE,
-  NOT_A_FOLDER,
-  type Obstacle,
-  refuse,
-  sharedFolder,
-  withFresh,
-  writeWhole,
-} from './batch.ts';
+import { type Batch, NOT_A_FILE, NOT_A_FOLDER, type Obstacle, refuse, sharedFolder, withFresh } from './batch.ts';
 import { makeParts, moveCompanion, pointToChild, writeText } from './companion.ts';
 import { companionFolder, pathOf, placeOf, statusFolder, taskFile, tasksFolder, tmpFolder } from './paths.ts';
 import { writeRuns } from './runs.ts';
@@ -45,8 +36,7 @@ export interface Job {
 export type JobResult = {
   readonly id: string;
   readonly seq: number;
-} & /** `file` is what the task's file looked like when it was written, so that news of it can be told from news of a person. */
-(
+} /** `file` is what the task's file looked like when it was written, so that news of it can be told from news of a person. */ & (
   | { readonly kind: 'done'; readonly file: Stat | null }
   | Obstacle
   /** The disk said no; the same job may work later. */
@@ -218,14 +208,15 @@ function writeTask(batch: Batch, job: Job, trace: Trace): Obstacle | null {
     // A renamed file keeps its time; at its own place somebody may have written to it before we look.
     trace.file = disk.stat(fresh);
     const before = disk.stat(path);
-    if (before === null) {
+    const there = before?.kind === 'file' ? disk.read(path) : null;
+    const isInTheWay = before !== null && before.kind !== 'file';
+    if (isInTheWay || (there !== null && !mayReplace(job, path, there))) {
+      disk.remove(fresh);
+      return there === null ? refuse(path, NOT_A_FILE) : foreign(path, there);
+    }
+    if (there === null) {
       disk.rename(fresh, path);
       return null;
-    }
-    const there = before.kind === 'file' ? disk.read(path) : refuse(path, NOT_A_FILE);
-    if (!(there instanceof Uint8Array) || !mayReplace(job, path, there)) {
-      disk.remove(fresh);
-      return there instanceof Uint8Array ? foreign(path, there) : (there ?? refuse(path, 'it has just gone'));
     }
     if (asBuffer(there).equals(Buffer.from(text))) {
       disk.remove(fresh);

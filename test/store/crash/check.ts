@@ -1,0 +1,164 @@
+/** What must be so after a crash: opens the store on what is left, holds it to everything in the ledger, works on with it, and looks again. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Ask, Store } from '../../../src/core/store.ts';
+import type { Disk } from '../../../src/store/fs/disk.ts';
+import { canonical, type Ledger, type Mark, requestOf } from './ledger.ts';
+import type { Random } from './random.ts';
+import { recordsOf, retell, type Told, textKey } from './retold.ts';
+import { treeProblem } from './tree-check.ts';
+
+export interface CheckOptions {
+  readonly disk: Disk;
+  readonly dir: string;
+  /** Takes in what is asked and answered here as well. */
+  readonly ledger: Ledger;
+  readonly enter: (mark: Mark) => void;
+  readonly open: () => Promise<Store>;
+  /** Where journals of this workload begin. */
+  readonly start: Told;
+  readonly random: Random;
+  readonly hasTree: boolean;
+}
+
+/** A promise that was broken. */
+export class Broken extends Error {}
+
+function must(isSo: boolean, say: () => string): asserts isSo {
+  if (!isSo) throw new Broken(say());
+}
+
+const PERSON = { kind: 'person', name: 'after' } as const;
+const RUNTIME = { kind: 'runtime', name: 'after' } as const;
+
+export async function check(options: CheckOptions): Promise<void> {
+  const { disk, dir, random, ledger } = options;
+  const store = await options.open();
+  // Some cannot wait until the tree has been looked at.
+  const isHasty = random.chance(0.3);
+  if (isHasty) await askAgain(store, tell(options), options);
+  await store.settled();
+  const found = await compare(store, options, 'after the crash');
+  await verify(store, found, 'after the crash');
+  await compareDetails(store, found, options);
+  await compareTree(store, found, options, 'after the crash');
+  if (!isHasty) await askAgain(store, found, options);
+  await workOn(store, options);
+  await store.settled();
+  const told = await compare(store, options, 'after more work');
+  if (random.chance(0.5)) await compareTree(store, told, options, 'after more work');
+  await store.close();
+  const again = await options.open();
+  await again.settled();
+  const reopened = await compare(again, options, 'after closing and opening');
+  must(reopened === told, () => `records ${told.seq} became ${reopened.seq} by closing and opening`);
+  await verify(again, reopened, 'after closing and opening');
+  await compareTree(again, reopened, options, 'after closing and opening');
+  must(tell(options) === told, () => 'the tree, at rest, brought records');
+  await again.close();
+  for (const [request, { kind }] of ledger.answered) {
+    must(kind === 'refused' || ledger.asked.has(request), () => `${request} was answered and never asked`);
+  }
+  must(disk.stat(dir)?.kind === 'folder', () => 'the data folder is gone');
+}
+
+const tell = ({ disk, dir, start, ledger }: CheckOptions): Told =>
+  retell(disk, dir, start, (request) => ledger.asked.get(request));
+
+/** The journal against the ledger, and memory against the journal. */
+async function compare(store: Store, options: CheckOptions, when: string): Promise<Told> {
+  const { ledger } = options;
+  const told = tell(options);
+  must(told.problem === null, () => `${when}: ${told.problem}`);
+  for (const [request, count] of told.requests) must(count === 1, () => `${when}: ${request} acted ${count} times`);
+  for (const [request, { kind }] of ledger.answered) {
+    must(kind !== 'changed' || told.requests.has(request), () => `${when}: ${request} was acknowledged and is gone`);
+  }
+  for (const [request, { isGone }] of ledger.failed) {
+    must(!isGone || !told.requests.has(request), () => `${when}: ${request} was said to have failed, and is there`);
+  }
+  const versions = new Set<string>();
+  for (let at: Told | null = told; at !== null; at = at.before) for (const text of at.shown) versions.add(text);
+  for (const [text, { id }] of ledger.shown) must(versions.has(text), () => `${when}: ${id} was shown as ${text}`);
+  const ids: string[] = [];
+  for await (const task of store.tasks()) {
+    ids.push(task.id);
+    const should = told.tasks.get(task.id);
+    must(isDeepStrictEqual(task, should), () => `${when}: ${canonical(task)} should be ${canonical(should)}`);
+  }
+  must(isDeepStrictEqual(ids, [...told.tasks.keys()].sort()), () => `${when}: there are the tasks ${ids.join(' ')}`);
+  return told;
+}
+
+async function verify(store: Store, told: Told, when: string): Promise<void> {
+  const { ok, records, brokenAt } = await store.verify();
+  must(ok && records === told.seq, () => `${when}: verify says ${records} records, ${brokenAt?.reason}`);
+}
+
+/** A text in a file of its own is lost more easily than one in a record. */
+const LONG = 16 * 1024;
+
+/** Texts, the long ones all, and all that is known of one task. */
+async function compareDetails(store: Store, told: Told, { random }: CheckOptions): Promise<void> {
+  for (const [key, text] of told.texts) {
+    if (text.length * 3 < LONG && random.chance(0.7)) continue;
+    const [task = '', name = ''] = key.split('\n');
+    const there = await store.text(task, name);
+    must(there === text, () => `the text ${name} of ${task} is ${there?.slice(0, 40)}, not ${text.slice(0, 40)}`);
+  }
+  const ids = [...told.tasks.keys()];
+  if (ids.length === 0) return;
+  const id = random.pick(ids);
+  if (!told.texts.has(textKey(id, 'body'))) must((await store.text(id, 'body')) === null, () => `${id} has a body`);
+  const seqs = (await store.history(id)).map(({ seq }) => seq);
+  must(isDeepStrictEqual(seqs, recordsOf(told, id)), () => `the history of ${id} is ${seqs}`);
+  const after = random.below(told.seq + 1);
+  let seq = after;
+  for await (const record of store.eventsAfter({ after }))
+    must(record.seq === ++seq, () => `${record.seq} follows ${seq}`);
+  must(seq === told.seq, () => `events end at ${seq}, not ${told.seq}`);
+}
+
+async function compareTree(store: Store, told: Told, options: CheckOptions, when: string): Promise<void> {
+  await store.settled();
+  if (!options.hasTree) return;
+  const now = tell(options);
+  must(now.tasks === told.tasks || isDeepStrictEqual(now.tasks, told.tasks), () => `${when}: the tree changed a task`);
+  const problem = treeProblem(options.disk, options.dir, now);
+  must(problem === null, () => `${when}: ${problem}`);
+}
+
+/** Whoever got no answer asks again, and some who got one: what was done is not done twice. */
+async function askAgain(store: Store, told: Told, { ledger, random, enter }: CheckOptions): Promise<void> {
+  const answered = [...ledger.answered].filter(([, { kind }]) => kind === 'changed').map(([request]) => request);
+  const again = [...ledger.asked.keys()].filter(
+    (request) => !ledger.answered.has(request) && !ledger.failed.has(request),
+  );
+  for (let n = Math.min(3, answered.length); n > 0; n--) again.push(random.pick(answered));
+  const ask = async (request: string): Promise<void> => {
+    const asked = ledger.asked.get(request) as Ask;
+    enter({ mark: 'asked', ask: asked, now: ledger.now });
+    const answer = await store.send(asked);
+    if (!ledger.answered.has(request)) enter({ mark: 'answered', request, answer });
+    if (told.requests.has(request)) must(answer.kind === 'same', () => `${request} asked again was ${answer.kind}`);
+  };
+  if (random.chance(0.5)) await Promise.all(again.map(ask));
+  else for (const request of again) await ask(request);
+}
+
+/** A task from its beginning to its end. */
+async function workOn(store: Store, { ledger, enter }: CheckOptions): Promise<void> {
+  let count = 0;
+  while (ledger.asked.has(`after-${count}-add`)) count++;
+  const send = async (name: string, message: Ask['message'], by: Ask['by'] = PERSON): Promise<string> => {
+    const ask: Ask = { message, by, request: `after-${count}-${name}` };
+    enter({ mark: 'asked', ask, now: ledger.now });
+    const answer = await store.send(ask);
+    enter({ mark: 'answered', request: requestOf(ask), answer });
+    must(answer.kind === 'changed', () => `after the crash ${name} was ${JSON.stringify(answer)}`);
+    return answer.tasks[0]?.id ?? '';
+  };
+  const id = await send('add', { type: 'task.add', tasks: [{ title: 'after the crash', texts: { body: 'go on\n' } }] });
+  await send('claim', { type: 'task.claim', id, claimer: { agent: 'after' }, leaseMs: 1000 });
+  await send('report', { type: 'run.report', run: `${id}-r1`, outcome: 'done' });
+  await send('judge', { type: 'run.judge', run: `${id}-r1`, passed: true }, RUNTIME);
+}
