@@ -47,6 +47,16 @@ const lines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
+/** Changes a word of the journal, in whichever day's file it stands, and leaves no snapshot to open from. */
+function damage(word: string, other: string): void {
+  const events = join(cwd, '.baton/events');
+  for (const name of readdirSync(events)) {
+    const file = join(events, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(word, other));
+  }
+  rmSync(join(cwd, '.baton/snapshot.jsonl'), { force: true });
+}
+
 describe('baton why', () => {
   const WhyShape = z.strictObject({
     id: z.string(),
@@ -197,10 +207,7 @@ describe('baton audit', () => {
     ]);
     expect(run(['audit', 'verify']).out).toBe('intact: 3 records, each chained to the one before it\n');
 
-    const events = join(cwd, '.baton/events');
-    const file = join(events, readdirSync(events)[0] ?? '');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('before', 'beFore'));
-    rmSync(join(cwd, '.baton/snapshot.jsonl'), { force: true });
+    damage('before', 'beFore');
     const broken = run(['audit', 'verify', '--json']);
     expect([broken.exit, broken.json()]).toEqual([
       1,
@@ -354,10 +361,7 @@ defaults: { sandbox: require }
     add('--title', 'a');
     add('--title', 'before');
     add('--title', 'c');
-    const events = join(cwd, '.baton/events');
-    const file = join(events, readdirSync(events)[0] ?? '');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('before', 'beFore'));
-    rmSync(join(cwd, '.baton/snapshot.jsonl'), { force: true });
+    damage('before', 'beFore');
     const broken = examine();
     expect([broken.exit, broken.checks.some(({ ok }) => !ok)]).toEqual([1, true]);
     run(['doctor', '--fix']);

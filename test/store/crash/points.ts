@@ -211,6 +211,7 @@ async function recover(model: DiskModel, ledger: Ledger, random: Random, setting
     start: setting.start,
     random,
     hasTree: setting.hasTree,
+    hadPower: model.boot === 0,
   });
   return { ...before, log };
 }

@@ -33,6 +33,18 @@ function readOnce(text: string): Read | null {
   return read;
 }
 
+/** Texts other than the body are files in the task's folder. */
+export function textProblem(disk: Disk, dir: string, told: Told): string | null {
+  for (const [key, text] of told.texts) {
+    const [id = '', name = ''] = key.split('\n');
+    if (name === 'body') continue;
+    const path = `tasks/${told.tasks.get(id)?.status}/${id}/${name}`;
+    const there = disk.read(`${dir}/${path}`);
+    if (there === null || !Buffer.from(text).equals(there)) return `${path} is ${there === null ? 'not there' : 'another'}`;
+  }
+  return null;
+}
+
 /** Null where the tree is as it should be. */
 export function treeProblem(disk: Disk, dir: string, told: Told): string | null {
   const files = new Map<string, string>();

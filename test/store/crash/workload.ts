@@ -16,6 +16,8 @@ export interface WorkloadOptions {
   readonly clock: { now: number };
   /** Makes the disk fail; absent where it never does. */
   readonly fail?: (fault: Fault | null) => void;
+  /** No more are made; what is there is worked on. */
+  readonly mostTasks?: number;
   /** The ids of requests begin with this. */
   readonly name: string;
 }
@@ -87,7 +89,7 @@ export async function work(options: WorkloadOptions): Promise<void> {
     if (fail !== undefined && random.chance(0.12)) fail(someFault(random));
     for (let n = 1 + random.below(4); n > 0; n--) {
       const request = `${options.name}-${count++}`;
-      flying.push(send({ ...someAsk(random, known), request }));
+      flying.push(send({ ...someAsk(random, known, options.mostTasks ?? MOST_TASKS), request }));
     }
     if (random.chance(0.3)) flying.push(read());
     if (random.chance(0.6)) await land();
@@ -183,9 +185,9 @@ function someBatch(random: Random, known: ReadonlyMap<string, Task>): NewTask[] 
 }
 
 /** What fits the tasks as they are known; some of it comes too late or is illegal. */
-function someAsk(random: Random, known: ReadonlyMap<string, Task>): Ask {
+function someAsk(random: Random, known: ReadonlyMap<string, Task>, most: number): Ask {
   const all = [...known.values()];
-  if (all.length === 0 || (all.length < MOST_TASKS && random.chance(0.3))) return by(PERSON, someAdd(random, known));
+  if (all.length === 0 || (all.length < most && random.chance(0.3))) return by(PERSON, someAdd(random, known));
   const way = random.next();
   if (way < 0.12) return by(PERSON, someMove(random, random.pick(all)));
   if (way < 0.2) return by(PERSON, someEdit(random, random.pick(all)));

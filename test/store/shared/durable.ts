@@ -11,6 +11,8 @@ export interface DurableOptions {
   readonly slowMs?: number;
   /** Told of each item that somebody took out of a stream. */
   readonly onRead?: () => void;
+  /** Told of each list that was let go of, read to its end or not. */
+  readonly onEnd?: () => void;
   readonly onClose?: () => void;
 }
 
@@ -91,10 +93,14 @@ export async function openDurable(file: string, options: DurableOptions = {}): P
       return tasks.get(id);
     },
     async *tasks(filter) {
-      for (const task of [...tasks.values()].sort((a, b) => compareTaskIds(a.id, b.id))) {
-        if (filter?.status && !filter.status.includes(task.status)) continue;
-        options.onRead?.();
-        yield task;
+      try {
+        for (const task of [...tasks.values()].sort((a, b) => compareTaskIds(a.id, b.id))) {
+          if (filter?.status && !filter.status.includes(task.status)) continue;
+          options.onRead?.();
+          yield task;
+        }
+      } finally {
+        options.onEnd?.();
       }
     },
     text: async (id, name) => (name === 'body' ? `body of ${id}` : name === 'huge' ? 'x'.repeat(70_000_000) : null),
