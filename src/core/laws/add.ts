@@ -41,10 +41,13 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
   }
   const known = new Set(ids);
   const made: Task[] = [];
-  for (const [i, item] of news.entries()) {
-    const task = make(draft, item, ids[i] as string, together, known, maxDepth);
+  const parents = new Map<string, Task>();
+  for (const i of parentsFirst(draft, news, ids, together)) {
+    const item = news[i] as NewTask;
+    const task = make(draft, item, ids[i] as string, together, known, parents, maxDepth);
     if ('kind' in task) return task;
-    made.push(task);
+    parents.set(task.id, task);
+    made[i] = task;
   }
   const cycle = findCycle(ids, dependenciesOf(made, draft));
   if (cycle !== null) return closesCycle(cycle);
@@ -53,6 +56,32 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
   // One that depends on what has failed is blocked from its beginning.
   settle(draft, ids);
   return draft.decision((made[0] as Task).session, ids);
+}
+
+/** The order in which a parent is made before its children; those whose parents go in a circle come last, and find none. */
+function parentsFirst(
+  draft: Draft,
+  news: readonly NewTask[],
+  ids: readonly string[],
+  together: ReadonlyMap<string, string>,
+): number[] {
+  const indices = new Map(ids.map((id, i) => [id, i]));
+  const order: number[] = [];
+  const seen = new Set<number>();
+  for (const start of news.keys()) {
+    const chain: number[] = [];
+    for (let i: number | undefined = start; i !== undefined && !seen.has(i); ) {
+      seen.add(i);
+      chain.push(i);
+      const item: NewTask = news[i] as NewTask;
+      const { parentId } = item;
+      const id =
+        parentId === undefined ? undefined : (together.get(nameIn(sessionOf(draft, item), parentId)) ?? parentId);
+      i = id === undefined ? undefined : indices.get(id);
+    }
+    order.push(...chain.reverse());
+  }
+  return order;
 }
 
 const dependenciesOf = (made: readonly Task[], draft: Draft): ((id: string) => readonly string[]) => {
@@ -75,6 +104,16 @@ function findByAnyId(draft: Draft, id: string, session: string = DEFAULT_SESSION
   const known = draft.slice.byExternalId(session, id);
   return draft.task(id) ?? (known === undefined ? undefined : draft.task(known));
 }
+
+/** Among those that are made together, else among those that are there. */
+const findParent = (
+  draft: Draft,
+  id: string,
+  session: string,
+  together: ReadonlyMap<string, string>,
+  parents: ReadonlyMap<string, Task>,
+): Task | undefined =>
+  parents.get(id) ?? parents.get(together.get(nameIn(session, id)) ?? '') ?? findByAnyId(draft, id, session);
 
 function giveIds(draft: Draft, news: readonly NewTask[]): string[] | Decision {
   const day = dayOf(draft.now);
@@ -100,11 +139,12 @@ function make(
   id: string,
   together: ReadonlyMap<string, string>,
   known: ReadonlySet<string>,
+  parents: ReadonlyMap<string, Task>,
   maxDepth: number,
 ): Task | Extract<Decision, { kind: 'refused' }> {
   if (item.title.trim() === '') return no('E_SCHEMA_VALIDATION', 'expected a title, got an empty text');
   const session = sessionOf(draft, item);
-  const parent = item.parentId === undefined ? undefined : findByAnyId(draft, item.parentId, session);
+  const parent = item.parentId === undefined ? undefined : findParent(draft, item.parentId, session, together, parents);
   if (item.parentId !== undefined && parent === undefined) {
     return no('E_NOT_FOUND', `there is no task ${item.parentId} to be the parent of this one`);
   }

@@ -6,6 +6,7 @@ import { fileOf, journalDays, journalLines, type Place } from './journal-files.t
 import type { Layout } from './layout.ts';
 import { decodeLine, isChained, type Line } from './record.ts';
 import { readSnapshot } from './snapshot.ts';
+import { readMark } from './tree-mark.ts';
 
 /** What was written but never acknowledged: it begins here and is to be cut off. */
 export interface Torn {
@@ -30,11 +31,18 @@ export interface Loaded {
   readonly tail: number;
 }
 
-export function load(disk: Disk, layout: Layout, { tolerant = false } = {}): Loaded {
+export interface LoadOptions {
+  /** Passes over what is damaged. */
+  readonly tolerant?: boolean;
+}
+
+export function load(disk: Disk, layout: Layout, { tolerant = false }: LoadOptions = {}): Loaded {
   const snapshot = readSnapshot(disk, layout);
   const folded = snapshot ?? emptyFold();
   const damage: Damage[] = [];
   const before = folded.seq;
+  // The tree shows durable records only: one that it has shown was not torn by a crash.
+  const acknowledged = readMark(disk, layout)?.seq ?? 0;
   const report = (found: Damage): void => {
     if (!tolerant) throw damaged(layout, found);
     damage.push(found);
@@ -52,11 +60,16 @@ export function load(disk: Disk, layout: Layout, { tolerant = false } = {}): Loa
       fold(folded, record, day, line.start, line.end);
       continue;
     }
-    const torn = endsHere(disk, layout, place);
+    const torn = folded.seq < acknowledged ? null : endsHere(disk, layout, place);
     if (torn !== null) return { folded, torn, damage, tail: folded.seq - before };
     report({ day, offset: line.start, seq: record?.seq ?? null, reason: reason ?? '' });
     // What can be read behind the damage still counts.
     if (record !== null && record.seq > folded.seq) fold(folded, record, day, line.start, line.end);
+  }
+  if (folded.seq < acknowledged && damage.length === 0) {
+    const size = folded.day === null ? 0 : folded.size;
+    const reason = `the journal ends at record ${folded.seq}, and the file tree has shown record ${acknowledged}`;
+    report({ day: folded.day ?? '?', offset: size, seq: folded.seq + 1, reason });
   }
   return { folded, torn: null, damage, tail: folded.seq - before };
 }

@@ -63,6 +63,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     send: engine.send,
     durable: engine.durable,
     watch,
+    distrust: engine.damage.length > 0,
     ...(options.boot === undefined ? {} : { boot: options.boot }),
   });
 

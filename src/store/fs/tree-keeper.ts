@@ -32,6 +32,8 @@ export interface KeeperOptions {
   readonly durable: () => Promise<void>;
   /** Notices changes as they happen, and writes in a thread of its own when there is much; both need the real disk. */
   readonly watch: boolean;
+  /** Records are missing: the tree is compared file by file, and may know more than the journal. */
+  readonly distrust: boolean;
   /** Names this start of the machine. */
   readonly boot?: string;
 }
@@ -46,7 +48,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   const boot = options.boot ?? bootId();
   const problems = new Map<string, TreeProblem>();
   const closing = new AbortController();
-  let mark = readMark(disk, layout);
+  let mark = options.distrust ? null : readMark(disk, layout);
   let watcher: { close(): void } | null = null;
 
   const sync = createTreeSync({

@@ -1,11 +1,10 @@
-/** One client at the owner's end: reads its requests, asks the store, and never holds more than a bounded number of them. */
+/** One client at the owner's end: reads its requests, asks the owner, and never holds more than a bounded number of them. */
 import type { Socket } from 'node:net';
 import { BatonError } from '../../core/errors.ts';
-import type { Store } from '../../core/store.ts';
 import { lineReader } from './lines.ts';
 import { openStreams } from './open-streams.ts';
 import type { StreamQuery } from './streams.ts';
-import type { Hello } from './wire.ts';
+import type { Hello, Peer } from './wire.ts';
 import { CALLS, checkedLine, isCallName, LONGEST_LINE, toWireError, WIRE_VERSION } from './wire.ts';
 
 export interface Connection {
@@ -17,7 +16,7 @@ export interface Connection {
 const MOST_UNDER_WAY = 1000;
 const MOST_UNREAD = 4 * 1024 * 1024;
 
-export function serveConnection(socket: Socket, store: Store, key: string): Connection {
+export function serveConnection(socket: Socket, owner: Peer, key: string): Connection {
   const underWay = new Set<Promise<void>>();
   let isGreeted = false;
   let isDraining = false;
@@ -26,7 +25,7 @@ export function serveConnection(socket: Socket, store: Store, key: string): Conn
     if (!socket.destroyed) socket.write(`${line}\n`);
   };
   const sayError = (n: number | null, cause: unknown): void => say(JSON.stringify({ n, error: toWireError(cause) }));
-  const streams = openStreams(store, say, sayError);
+  const streams = openStreams(owner, say, sayError);
 
   const regulate = (): void => {
     const isFull = underWay.size >= MOST_UNDER_WAY || socket.writableLength > MOST_UNREAD;
@@ -39,7 +38,7 @@ export function serveConnection(socket: Socket, store: Store, key: string): Conn
     try {
       if (!isCallName(method)) throw expected(`one of ${Object.keys(CALLS).join(', ')} as the method`, method);
       if (!Array.isArray(args)) throw expected('a list as the args', args);
-      const ok = await CALLS[method](store, args);
+      const ok = await owner.call(method, args);
       say(checkedLine(JSON.stringify({ n, ok }), 'a reply'));
     } catch (cause) {
       sayError(n, cause);

@@ -1,9 +1,9 @@
 /** The streams that one client has open at the owner's end. A page is read when it is asked for, and not before. */
-import type { Store } from '../../core/store.ts';
 import type { Pages } from './pages.ts';
 import { pagesOf } from './pages.ts';
 import type { StreamQuery } from './streams.ts';
-import { doesFollow, startStream } from './streams.ts';
+import { doesFollow } from './streams.ts';
+import type { Peer } from './wire.ts';
 import { checkedLine } from './wire.ts';
 
 export interface OpenStreams {
@@ -21,7 +21,7 @@ interface OpenStream {
 }
 
 export function openStreams(
-  store: Store,
+  owner: Peer,
   say: (line: string) => void,
   sayError: (n: number, cause: unknown) => void,
 ): OpenStreams {
@@ -57,7 +57,7 @@ export function openStreams(
       void stop(n); // a number used again begins anew
       const stopping = new AbortController();
       try {
-        const pages = pagesOf(startStream(store, query, stopping.signal), doesFollow(query));
+        const pages = pagesOf(owner.stream(query, stopping.signal), doesFollow(query));
         const stream = { pages, stopping, isBusy: false };
         streams.set(n, stream);
         void sendPage(n, stream);

@@ -62,44 +62,43 @@ export async function writeOwnerFile(place: Place, signal: AbortSignal, times: O
   const path = pathOf(place.dir);
   const note: OwnerNote = { ...thisProcess(), ...here(), dir: place.dir, socket: place.socket };
   const text = JSON.stringify(note);
-  const aside = `${path}.${randomUUID()}`;
-  const isWritten = writeNew(aside, text);
-  try {
-    // By the clock of the disk, which may be another machine's.
-    const now = isWritten ? statSync(aside).mtimeMs : Date.now();
-    await awaitForeign(path, note, now, times, signal);
-    if (!isWritten) return { lostTo: () => null, remove: () => {} };
-    renameSync(aside, path);
-  } finally {
-    if (isWritten) rmSync(aside, { force: true });
-  }
-  return keepFresh(path, text, note, times);
+  await awaitForeign(path, note, times, signal);
+  const isWritten = withNewFile(path, text, (aside) => renameSync(aside, path));
+  return isWritten ? keepFresh(path, text, note, times) : { lostTo: () => null, remove: () => {} };
 }
 
-function writeNew(path: string, text: string): boolean {
+/** Writes a file beside the path for as long as `use` takes. False where the folder cannot be written. */
+function withNewFile(path: string, text: string, use: (aside: string) => void): boolean {
+  const aside = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+    writeFileSync(aside, text, { flag: 'wx', mode: 0o600 });
+    use(aside);
     return true;
   } catch (cause) {
     if (UNWRITABLE.includes((cause as NodeJS.ErrnoException).code ?? '')) return false;
     throw cause;
+  } finally {
+    rmSync(aside, { force: true });
   }
+}
+
+/** By the clock of the disk, which may be another machine's. */
+function diskNow(path: string): number {
+  let now = Date.now();
+  withNewFile(path, '', (aside) => {
+    now = statSync(aside).mtimeMs;
+  });
+  return now;
 }
 
 /** The lock reaches those in the same place who know the folder by the same path. */
 const isWithinReach = (a: OwnerNote, b: OwnerNote): boolean => isSameWhere(a, b) && a.dir === b.dir;
 
 /** Waits until an owner out of reach has either shown that it lives, which is refused, or has been silent for long enough. */
-async function awaitForeign(
-  path: string,
-  mine: OwnerNote,
-  now: number,
-  times: OwnerTimes,
-  signal: AbortSignal,
-): Promise<void> {
+async function awaitForeign(path: string, mine: OwnerNote, times: OwnerTimes, signal: AbortSignal): Promise<void> {
   const first = find(path);
   if (first === null || isWithinReach(first.note, mine)) return;
-  const patience = performance.now() + times.staleMs - Math.max(0, now - first.mtimeMs);
+  const patience = performance.now() + times.staleMs - Math.max(0, diskNow(path) - first.mtimeMs);
   while (performance.now() < patience && !signal.aborted) {
     await pause(Math.min(100, times.staleMs / 10), signal);
     const found = find(path);

@@ -42,14 +42,12 @@ export async function becomeOwner({ place, lock, openOwner, stop }: OwnerOptions
     if (stop.aborted) throw closedStore();
     const store = await openOwner();
     undo.push(() => store.close());
-    undo.push(() => server.drain());
-    server.open(store);
 
     const checkLost = (): void => {
       const winner = file.lostTo();
       if (winner !== null) throw ownedElsewhere(place.dir, winner);
     };
-    return {
+    const peer: Peer = {
       role: 'owner',
       async call(name, args) {
         checkLost();
@@ -61,6 +59,9 @@ export async function becomeOwner({ place, lock, openOwner, stop }: OwnerOptions
       },
       close: undoAll,
     };
+    undo.push(() => server.drain());
+    server.open(peer);
+    return peer;
   } catch (cause) {
     await undoAll().catch(() => {}); // what went wrong first is what is told
     throw cause;

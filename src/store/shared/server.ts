@@ -2,14 +2,14 @@
 import { chmodSync, rmSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import type { Store } from '../../core/store.ts';
 import type { Connection } from './connection.ts';
 import { serveConnection } from './connection.ts';
 import type { Place } from './place.ts';
+import type { Peer } from './wire.ts';
 
 export interface RequestServer {
   /** Begins to answer, those first who came while the store was being opened. */
-  open(store: Store): void;
+  open(owner: Peer): void;
   /** Takes no more requests and waits for those under way. Who is connected stays so. */
   drain(): Promise<void>;
   stopListening(): void;
@@ -24,10 +24,10 @@ const LAST_WORDS_MS = 1000;
 export async function listen(place: Place): Promise<RequestServer> {
   const sockets = new Set<Socket>();
   const connections = new Set<Connection>();
-  let store: Store | null = null;
+  let owner: Peer | null = null;
   let isDraining = false;
 
-  const attach = (socket: Socket, opened: Store): void => {
+  const attach = (socket: Socket, opened: Peer): void => {
     const connection = serveConnection(socket, opened, place.key);
     connections.add(connection);
     socket.on('close', () => connections.delete(connection));
@@ -36,13 +36,13 @@ export async function listen(place: Place): Promise<RequestServer> {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy()); // the client is gone; it knows best why
-    if (store !== null && !isDraining) attach(socket, store);
+    if (owner !== null && !isDraining) attach(socket, owner);
   });
   await bind(server, place.socket);
 
   return {
     open(opened) {
-      store = opened;
+      owner = opened;
       for (const socket of sockets) attach(socket, opened);
     },
     async drain() {

@@ -370,3 +370,39 @@ describe('dependencies of new tasks', () => {
     expect([...world.state.all()].filter(({ status }) => status === 'blocked')).toHaveLength(10_000);
   });
 });
+
+describe('a parent in the same batch', () => {
+  test('is found by its external id or its own, wherever it stands, and gives its depth', () => {
+    const world = createWorld();
+    const [leaf, middle, root] = world.add(
+      { externalId: 'leaf', parentId: 'middle' },
+      { externalId: 'middle', parentId: id(7) },
+      { id: id(7) },
+    ) as [string, string, string];
+    expect(world.task(leaf)).toMatchObject({ parentId: middle, depth: 2 });
+    expect(world.task(middle)).toMatchObject({ parentId: root, depth: 1 });
+  });
+
+  test('counts towards the depth', () => {
+    const world = createWorld();
+    const chain = Array.from({ length: 5 }, (_, i) => ({
+      title: 't',
+      externalId: `T${i}`,
+      ...(i === 0 ? {} : { parentId: `T${i - 1}` }),
+    }));
+    expect(world.no({ type: 'task.add', tasks: chain }).code).toBe('E_MAX_DEPTH_EXCEEDED');
+    world.ok({ type: 'task.add', tasks: chain.slice(0, 4) });
+  });
+
+  test('parents in a circle are nobody', () => {
+    const world = createWorld();
+    const tasks = [
+      { title: 'a', externalId: 'A', parentId: 'B' },
+      { title: 'b', externalId: 'B', parentId: 'A' },
+    ];
+    expect(world.no({ type: 'task.add', tasks }).code).toBe('E_NOT_FOUND');
+    expect(world.no({ type: 'task.add', tasks: [{ title: 'a', externalId: 'A', parentId: 'A' }] }).code).toBe(
+      'E_NOT_FOUND',
+    );
+  });
+});

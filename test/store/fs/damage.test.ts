@@ -101,6 +101,22 @@ test('a torn last record is cut off and reported', async () => {
   await store.close();
 });
 
+test('a last record that was acknowledged is not taken for a torn one', async () => {
+  const text = lines();
+  write(text.with(5, (text[5] as string).replace('four', 'five')));
+  await expect(openFsStore(dir)).rejects.toMatchObject({ code: 'E_STORE_DAMAGED' });
+  write(text.slice(0, 5));
+  await expect(openFsStore(dir)).rejects.toMatchObject({ code: 'E_STORE_DAMAGED' });
+  const store = await openFsStore(dir, { repair: true });
+  await add(store, { title: 'more' });
+  await store.close();
+  const again = await openFsStore(dir);
+  await again.settled();
+  // Its file was still there.
+  expect((await all(again.tasks())).map(({ title }) => title)).toEqual(['one', 'two', 'three', 'four', 'more']);
+  await again.close();
+});
+
 test('a snapshot that is broken is not needed', async () => {
   const store = await openFsStore(dir, { snapshotEvery: 1 });
   await add(store, { title: 'five' });
@@ -124,6 +140,9 @@ test('a journal that ends before the snapshot is damage', async () => {
   write(lines().slice(0, 3));
   await expect(openFsStore(dir)).rejects.toMatchObject({ code: 'E_STORE_DAMAGED' });
   rmSync(join(dir, 'snapshot.jsonl'));
+  await expect(openFsStore(dir)).rejects.toMatchObject({ code: 'E_STORE_DAMAGED' });
+  rmSync(join(dir, 'tree.json'));
+  rmSync(join(dir, 'tasks'), { recursive: true });
   const again = await openFsStore(dir);
   expect(await all(again.tasks())).toHaveLength(3);
   await again.close();

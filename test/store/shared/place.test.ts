@@ -23,6 +23,7 @@ import { readOwner, writeOwnerFile } from '../../../src/store/shared/owner-file.
 import { findPlace } from '../../../src/store/shared/place.ts';
 import { stateOf, thisProcess } from '../../../src/store/shared/system.ts';
 import { cleanUp, isOwner, newFolder, removeFolders, start, until } from './crew.ts';
+import type { Member } from './together.ts';
 import { closeAll, member, placeOf } from './together.ts';
 
 afterEach(async () => {
@@ -204,6 +205,22 @@ test('an owner keeps its name fresh, puts it back, and knows when another has ta
   expect(file.lostTo()).toMatchObject({ pid: 4711 });
   file.remove();
   expect(readOwner(folder.dir)?.pid).toBe(4711);
+});
+
+test('an owner that lost its place refuses, for itself and for its clients', async () => {
+  const folder = newFolder();
+  const owner = await member(folder);
+  const client = await member(folder);
+  const refusal = (store: Member): Promise<unknown> =>
+    store.find('x').then(
+      () => null,
+      (cause) => cause,
+    );
+  writeForeign(folder.dir, 0);
+  let refused: unknown = null;
+  for (const end = Date.now() + 40_000; refused === null && Date.now() < end; ) refused = await refusal(client);
+  expect(refused).toMatchObject({ code: 'E_STORE_OWNED', message: expect.stringContaining('process 4711 on far') });
+  expect(await refusal(owner)).toMatchObject({ code: 'E_STORE_OWNED' });
 });
 
 test('a folder that cannot be written is opened all the same', async () => {

