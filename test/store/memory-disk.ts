@@ -1,6 +1,5 @@
 /** A disk in memory, with the failures of a real one. Files are nodes, so that a second name is the same file. */
-import type { Stat } from '../../src/store/fs/disk.ts';
-import type { TreeDisk } from '../../src/store/fs/tree/aside.ts';
+import type { Disk, Stat } from '../../src/store/fs/disk.ts';
 
 interface Node {
   readonly kind: Stat['kind'];
@@ -8,7 +7,7 @@ interface Node {
   mtimeMs: number;
 }
 
-export interface MemoryDisk extends TreeDisk {
+export interface MemoryDisk extends Disk {
   /** Every path there is. */
   readonly nodes: ReadonlyMap<string, Node>;
   /** Something that is neither a file nor a folder. */

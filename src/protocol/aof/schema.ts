@@ -188,6 +188,7 @@ export const RunResult = z.looseObject({ runId: name, ...completion, taskId: Tas
  */
 export const TaskFrontmatter = z.looseObject({
   id: TaskId.nullish(),
+  externalId: name.nullish(),
   title: name.nullish(),
   status: z.enum(TASK_STATUSES).nullish(),
   priority: z.enum(TASK_PRIORITIES).nullish(),

@@ -37,6 +37,8 @@ export interface Disk {
   /** Makes what is in a file, or the names in a folder, survive a loss of power. */
   sync(path: string): void;
   rename(from: string, to: string): void;
+  /** Gives a file a second name. Where the disk cannot, a write into a file in the moment in which it is replaced can be lost. */
+  readonly link?: (from: string, to: string) => void;
   /** A file; nothing happens where it is not there. */
   remove(path: string): void;
   /** An empty folder; false where it is not there or not empty. */
@@ -109,7 +111,8 @@ export const realDisk: Disk = {
     }
   },
   rename: (from, to) => fs.renameSync(from, to),
-  remove: (path) => fs.rmSync(path, { force: true }),
+  link: (from, to) => fs.linkSync(from, to),
+  remove: (path) => void orNull(() => fs.unlinkSync(path)),
   removeFolder(path) {
     try {
       fs.rmdirSync(path);

@@ -87,8 +87,9 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
 
   /** What may have happened while nobody looked. */
   const catchUp = async (before: TreeMark | null): Promise<void> => {
-    tidy(disk, layout.root);
-    if (before === null || before.boot !== boot) return compare({ full: true, unclean: true });
+    const isUnclean = before === null || before.boot !== boot;
+    tidy(disk, layout.root, isUnclean ? sync.isCutShort : undefined);
+    if (isUnclean) return compare({ full: true, unclean: true });
     sync.again(reader.touchedAfter(before.seq));
     const now = folderTimes(disk, layout);
     if (before.folders === null || before.folders.some((time, i) => time !== now[i])) await compare({});

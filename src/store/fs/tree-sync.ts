@@ -13,7 +13,7 @@ import type { Written } from './journal.ts';
 import type { Layout } from './layout.ts';
 import type { Exactly } from './tree/aside.ts';
 import { placeOf, stemOf, taskFile } from './tree/paths.ts';
-import { type Dropped, type Edited, type Finding, look, type Moved } from './tree/reader.ts';
+import { type Dropped, type Edited, type Finding, isCutShort, look, type Moved } from './tree/reader.ts';
 import { type ScanFinding, type ScanOptions, type ScanState, scan } from './tree/scan.ts';
 import { timeOf } from './tree/text.ts';
 import type { TreeWorker } from './tree/worker.ts';
@@ -57,6 +57,8 @@ export interface TreeSync {
   compare(options: ScanOptions, until: AbortSignal): Promise<readonly ScanFinding[]>;
   /** Everything is written. */
   settled(): Promise<void>;
+  /** After a loss of power: whether all that is there of a task's file is what Baton wrote. */
+  isCutShort(id: string, bytes: Uint8Array): boolean;
   /** The record up to which the tree shows everything. */
   shown(): number;
   close(): Promise<void>;
@@ -69,6 +71,7 @@ interface Entry {
   readonly since: number;
   changed: number;
   seq: number;
+  /** Null where it is to be read: it is long. */
   texts: Record<string, string | null>;
   /** Changes that were read out of files, which may now be replaced. */
   replaces: readonly Exactly[];
@@ -111,9 +114,11 @@ export function createTreeSync(source: TreeSource): TreeSync {
   let worker: TreeWorker | null = null;
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> | null = null;
-  /** Somebody waits for it. */
-  let isUrgent = false;
+  /** How many wait for it. */
+  let urgent = 0;
   let isClosed = false;
+  /** The power was lost, and not every file has been looked at since: one of ours may be cut short. */
+  let isUnclean = false;
   /** Tasks that cannot be written, until something about them changes. */
   const stuck = new Map<string, string>();
   /** Tasks that the disk would not take; they are tried again. */
@@ -163,8 +168,9 @@ export function createTreeSync(source: TreeSource): TreeSync {
   const jobOf = (id: string, entry: Entry): Job | null => {
     const task = state().task(id);
     if (task === undefined) return null;
-    const texts = { ...entry.texts };
-    if (texts['body'] === undefined) texts['body'] = source.textOf(id, 'body');
+    const texts: Record<string, string | null> = {};
+    for (const name of ['body', ...Object.keys(entry.texts)])
+      texts[name] = entry.texts[name] ?? source.textOf(id, name);
     if (entry.from === 'unknown') {
       for (const name of source.textNames(id)) texts[name] ??= source.textOf(id, name);
     }
@@ -206,7 +212,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
   };
 
   const isDue = ({ since, changed }: Entry, now: number): boolean =>
-    isUrgent || now - changed >= STILL_MS || now - since >= MOST_MS;
+    urgent > 0 || now - changed >= STILL_MS || now - since >= MOST_MS;
 
   /** A text that is gone keeps no other task from being written. */
   const guarded = (id: string, entry: Entry): Job | null => {
@@ -222,22 +228,33 @@ export function createTreeSync(source: TreeSource): TreeSync {
   const flushSome = async (): Promise<boolean> => {
     if (worker === null && source.worker !== null && dirty.size > MANY) worker = source.worker();
     const most = worker === null ? INLINE : AT_WORKER;
-    const taken = new Map<string, UnderWay>();
-    const jobs: Job[] = [];
+    const due = new Map<string, { readonly entry: Entry; readonly task: Task | undefined }>();
     const now = performance.now();
     for (const [id, entry] of dirty) {
       if (!isDue(entry, now)) continue;
       dirty.delete(id);
-      const job = guarded(id, entry);
-      if (job === null) continue;
-      taken.set(id, { entry, status: job.task.status });
-      jobs.push(job);
-      if (jobs.length === most) break;
+      due.set(id, { entry, task: state().task(id) });
+      if (due.size === most) break;
     }
-    if (jobs.length === 0) return false;
-    underWay = taken;
+    if (due.size === 0) return false;
     // The state may be ahead of what is durable, and the tree shows nothing that a crash could undo.
     await source.durable();
+    const taken = new Map<string, UnderWay>();
+    const jobs: Job[] = [];
+    for (const [id, { entry, task }] of due) {
+      const whole = withLater(entry, dirty.get(id));
+      dirty.delete(id);
+      // Overtaken again: a file shows a task exactly as the record in its stamp left it.
+      if (state().task(id) !== task) {
+        dirty.set(id, whole);
+        continue;
+      }
+      const job = guarded(id, whole);
+      if (job === null) continue;
+      taken.set(id, { entry: whole, status: job.task.status });
+      jobs.push(job);
+    }
+    underWay = taken;
     const results = await run(jobs);
     underWay = new Map();
     for (const result of results) await settle(result, taken.get(result.id) as UnderWay);
@@ -265,7 +282,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
       // A person was quicker. What they did comes first; then the task is written again.
       const again = mark(result.id, entry.seq, 'unknown', { ...entry.texts, ...next?.texts });
       again.replaces = [...again.replaces, ...entry.replaces];
-      await take(look(disk, layout.root, result.path, treeState));
+      await take(look(disk, layout.root, result.path, treeState, { unclean: isUnclean }));
     } else {
       source.onProblem({ path: result.path, reason: result.reason });
     }
@@ -411,7 +428,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
       for (const { facts, seq } of written) {
         for (const change of facts.changes) {
           const texts = inline(change.texts);
-          mark(change.task, seq, whereWas(facts.events, change.task, change.set, state().task(change.task)), texts);
+          mark(change.task, seq, whereWas(facts.events, change.task, change.set), texts);
           stuck.delete(change.task);
         }
         last = seq;
@@ -420,6 +437,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
     },
     again,
     async compare(options, until) {
+      isUnclean ||= options.unclean === true;
       const findings: ScanFinding[] = [];
       let pausedAt = Date.now();
       for (const finding of scan(disk, layout.root, treeState, options)) {
@@ -431,20 +449,25 @@ export function createTreeSync(source: TreeSource): TreeSync {
         await turn();
         pausedAt = Date.now();
       }
+      if (options.unclean === true && !until.aborted) isUnclean = false;
       return findings;
     },
     async look(paths) {
       for (const path of paths) {
-        if (!isOwnDoing(path)) await take(look(disk, layout.root, path, treeState));
+        if (!isOwnDoing(path)) await take(look(disk, layout.root, path, treeState, { unclean: isUnclean }));
       }
     },
     async settled() {
-      isUrgent = true;
+      urgent++;
       try {
         while (dirty.size > 0 || flushing !== null) await flush();
       } finally {
-        isUrgent = false;
+        urgent--;
       }
+    },
+    isCutShort(id, bytes) {
+      const task = state().task(id);
+      return task !== undefined && isCutShort(bytes, task, treeState.body(id), treeState);
     },
     shown() {
       let seq = last;
@@ -465,26 +488,31 @@ export function createTreeSync(source: TreeSource): TreeSync {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** An entry with what came for the same task since; its file is still where it was. */
+const withLater = (entry: Entry, later: Entry | undefined): Entry =>
+  later === undefined
+    ? entry
+    : {
+        ...entry,
+        changed: later.changed,
+        seq: Math.max(entry.seq, later.seq),
+        texts: { ...entry.texts, ...later.texts },
+        replaces: [...entry.replaces, ...later.replaces],
+      };
+
 /** Where a task's file is before its first record that is not written yet: that record says where it came from. */
-function whereWas(
-  events: Written['facts']['events'],
-  id: string,
-  set: Partial<Task>,
-  task: Task | undefined,
-): Job['from'] {
+function whereWas(events: Written['facts']['events'], id: string, set: Partial<Task>): Job['from'] {
   if (set.createdAt !== undefined) return null;
   for (const { type, task: of, detail } of events) {
     if (of === id && type === 'task.transitioned') return (detail?.['from'] as TaskStatus | undefined) ?? 'unknown';
   }
-  return set.status === undefined ? (task?.status ?? 'unknown') : 'unknown';
+  // Memory may be ahead of this record, so it cannot say where the file was.
+  return 'unknown';
 }
 
-/** Long texts are read when they are needed. */
-function inline(texts: Written['facts']['changes'][number]['texts']): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const [name, text] of Object.entries(texts ?? {})) if (typeof text === 'string') found[name] = text;
-  return found;
-}
+/** Long texts are read when they are needed; null says so, and that an earlier one no longer counts. */
+const inline = (texts: Written['facts']['changes'][number]['texts']): Record<string, string | null> =>
+  Object.fromEntries(Object.entries(texts ?? {}).map(([name, text]) => [name, typeof text === 'string' ? text : null]));
 
 /** The document's word for what a run claimed; a run that failed is written as blocked. */
 const OUTCOMES: Readonly<Record<string, 'done' | 'partial' | 'needs_review' | 'blocked'>> = {

@@ -30,6 +30,19 @@ function failure(code: string, call: string, path: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, path, syscall: call });
 }
 
+/** The same paths are asked for again and again. */
+const split = new Map<string, readonly string[]>();
+
+function parts(path: string): readonly string[] {
+  let found = split.get(path);
+  if (found === undefined) {
+    found = path.split(/[\\/]+/).filter((part) => part !== '');
+    if (split.size > 10_000) split.clear();
+    split.set(path, found);
+  }
+  return found;
+}
+
 export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashDisk {
   let fault: (Fault & { left: number }) | null = null;
 
@@ -52,11 +65,11 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
     if (code !== null) throw failure(code, kind, path);
   };
 
-  const parts = (path: string): string[] => path.split(/[\\/]+/).filter((part) => part !== '');
+  const find = (path: string): NodeId | null => walk(parts(path));
 
-  const find = (path: string): NodeId | null => {
+  const walk = (names: readonly string[]): NodeId | null => {
     let id = model.root;
-    for (const part of parts(path)) {
+    for (const part of names) {
       const node = model.nodes.get(id);
       const next = node?.kind === 'folder' ? node.now.get(part) : undefined;
       if (next === undefined) return null;
@@ -68,7 +81,7 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
   /** The folder that a path is in, and its name there. */
   const place = (path: string, call: string): { readonly folder: NodeId; readonly name: string } => {
     const all = parts(path);
-    const folder = find(all.slice(0, -1).join('/'));
+    const folder = walk(all.slice(0, -1));
     if (folder === null) throw failure('ENOENT', call, path);
     if (model.nodes.get(folder)?.kind !== 'folder') throw failure('ENOTDIR', call, path);
     return { folder, name: all.at(-1) as string };
@@ -157,7 +170,7 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
       const all = parts(path);
       for (let n = 1; n <= all.length; n++) {
         const here = `/${all.slice(0, n).join('/')}`;
-        const there = find(here);
+        const there = walk(all.slice(0, n));
         if (there !== null && kindOf(there) === 'file')
           throw failure(n < all.length ? 'ENOTDIR' : 'EEXIST', 'mkdir', path);
         if (there !== null) continue;

@@ -40,7 +40,8 @@ export function textProblem(disk: Disk, dir: string, told: Told): string | null 
     if (name === 'body') continue;
     const path = `tasks/${told.tasks.get(id)?.status}/${id}/${name}`;
     const there = disk.read(`${dir}/${path}`);
-    if (there === null || !Buffer.from(text).equals(there)) return `${path} is ${there === null ? 'not there' : 'another'}`;
+    if (there === null || !Buffer.from(text).equals(there))
+      return `${path} is ${there === null ? 'not there' : 'another'}`;
   }
   return null;
 }

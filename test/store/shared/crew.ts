@@ -105,7 +105,7 @@ export const isOwner = (worker: Worker): boolean => !worker.isGone && worker.rol
 
 /** Waits for a condition, with a limit that only something broken reaches. */
 export async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 40_000; !isSo(); await sleep(2)) {
+  for (const end = Date.now() + 150_000; !isSo(); await sleep(5)) {
     if (Date.now() > end) throw new Error(`still waiting until ${what}`);
   }
 }

@@ -1,10 +1,13 @@
 /** DESIGN, "The store": one process owns a data folder, two terminals just work, and whoever dies, nothing acknowledged is lost or done twice. */
 import { existsSync, readdirSync as readNames, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import type { Worker } from './crew.ts';
 import { cleanUp, isOwner, newFolder, removeFolders, start, until } from './crew.ts';
 import { readLines } from './durable.ts';
+
+// On a machine that is busy with other things, 50 processes take their time to start.
+vi.setConfig({ testTimeout: 200_000 });
 
 afterEach(cleanUp);
 afterAll(removeFolders);
@@ -24,13 +27,9 @@ function expectOnce(file: string, acked: readonly string[]): void {
 
 test.each(['abstract', 'file'] as const)('50 processes at once, each adding one (%s lock)', async (lock) => {
   const folder = newFolder();
-  const workers = await Promise.all(range(50).map(() => start(folder, { lock })));
-  for (const [i, worker] of workers.entries()) {
-    void until('it is open', opened(worker)).then(() => {
-      worker.order('add', `one ${i}`);
-      worker.order('close');
-    });
-  }
+  const workers = await Promise.all(
+    range(50).map((i) => start(folder, { lock, orders: [['add', `one ${i}`], ['close']] })),
+  );
   await until('all are gone', () => workers.every(({ isGone }) => isGone));
   expect(workers.flatMap(({ failures }) => failures)).toEqual([]);
   const acked = workers.flatMap((worker) => worker.acked);
@@ -45,11 +44,7 @@ test.each([
   ['file', 5],
 ] as const)('the owner is killed under load, again and again (%s lock, %i times)', async (lock, times) => {
   const folder = newFolder();
-  const startOne = async (): Promise<Worker> => {
-    const worker = await start(folder, { lock, slowMs: 4 });
-    void until('it is open', opened(worker)).then(() => worker.order('load'));
-    return worker;
-  };
+  const startOne = (): Promise<Worker> => start(folder, { lock, slowMs: 4, orders: [['load']] });
   const all = await Promise.all(range(11).map(startOne));
   for (let i = 0; i < times; i += 1) {
     const living = all.filter(({ isGone }) => !isGone);

@@ -122,6 +122,7 @@ test('an owner of another version is named', async () => {
   const place = placeOf(folder);
   const lock = await takeLock(place, 'abstract');
   const server = createServer((socket) => {
+    socket.on('error', () => {});
     socket.write(`${JSON.stringify({ baton: 'store', version: 2, key: 'made otherwise', pid: 4711 })}\n`);
   });
   await new Promise<void>((resolve) => server.listen(place.socket, resolve));
@@ -140,6 +141,7 @@ test.each(['nobody listens', 'nobody answers', 'another program answers'])(
     const place = placeOf(folder);
     const lock = await takeLock(place, 'abstract');
     const server = createServer((socket) => {
+      socket.on('error', () => {}); // who tried has given up
       if (what === 'another program answers') socket.write('220 ready\n');
     });
     if (what !== 'nobody listens') await new Promise<void>((resolve) => server.listen(place.socket, resolve));

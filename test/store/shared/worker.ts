@@ -11,9 +11,17 @@ export interface WorkerOptions {
   /** How many sends of `load` are under way at once. */
   readonly lanes?: number;
   readonly waitMs?: number;
+  /** What to do as soon as it is open. */
+  readonly orders?: readonly (readonly [string, string?])[];
 }
 
-const { lanes = 3, file, slowMs = 0, ...shared } = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
+const {
+  lanes = 3,
+  file,
+  slowMs = 0,
+  orders: first = [],
+  ...shared
+} = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
 const name = process.pid;
 let isLoading = false;
 let stopFollowing = new AbortController();
@@ -46,8 +54,8 @@ try {
     for await (const { seq } of store.eventsAfter({ after: 0, follow: stopFollowing.signal })) tell({ seq });
   };
 
-  const orders: Record<string, (argument: string) => unknown> = {
-    async add(title) {
+  const orders: Record<string, (argument?: string) => unknown> = {
+    async add(title = '') {
       await store.send(adding(title));
       tell({ acked: title });
     },
@@ -74,9 +82,10 @@ try {
       process.disconnect();
     },
   };
-  process.on('message', ([order, argument]: [string, string]) => {
+  process.on('message', ([order, argument]: [string, string?]) => {
     Promise.resolve(orders[order]?.(argument)).catch(failed);
   });
+  for (const [order, argument] of first) await orders[order]?.(argument);
 } catch (cause) {
   failed(cause);
   process.disconnect();

@@ -8,9 +8,6 @@ import type { Disk } from '../disk.ts';
 import { taskFile, tmpFolder } from './paths.ts';
 import { asBuffer, digestOf, oursOf } from './stamp.ts';
 
-/** `link` gives a file a second name. Without it, a write into a file in the moment in which it is replaced can be lost. */
-export type TreeDisk = Disk & { readonly link?: (from: string, to: string) => void };
-
 /** A file as it was read: it may be replaced or removed as long as it is still this. */
 export interface Exactly {
   readonly path: string;
@@ -36,7 +33,7 @@ const asidePath = (root: string, status: TaskStatus, id: string): string =>
 
 /** Takes a file out of its folder. `bytes` is what it was when it was looked at. Null where it has gone. */
 export function takeAway(
-  disk: TreeDisk,
+  disk: Disk,
   root: string,
   origin: string,
   status: TaskStatus,
@@ -55,7 +52,7 @@ export function takeAway(
 
 /** Puts a new file in the place of an old one, which stays at hand where the disk can do that. */
 export function replace(
-  disk: TreeDisk,
+  disk: Disk,
   root: string,
   fresh: string,
   path: string,
@@ -77,7 +74,7 @@ export function replace(
 /** Not every file system has them. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
-function secondName(disk: TreeDisk, path: string, aside: string): boolean {
+function secondName(disk: Disk, path: string, aside: string): boolean {
   if (disk.link === undefined) return false;
   try {
     disk.link(path, aside);
@@ -92,7 +89,7 @@ function secondName(disk: TreeDisk, path: string, aside: string): boolean {
  * Lets go of a file that was taken, unless it has changed since it was looked at. Then it is put where the task's file is now, so that the
  * task has one file and the change is in it; or back where it was; or it stays where it is, and the path says so.
  */
-export function release(disk: TreeDisk, taken: Taken, place: string): { path: string; bytes: Uint8Array } | null {
+export function release(disk: Disk, taken: Taken, place: string): { path: string; bytes: Uint8Array } | null {
   const bytes = disk.read(taken.aside);
   if (bytes === null) return null;
   if (asBuffer(bytes).equals(taken.bytes)) {
@@ -103,7 +100,7 @@ export function release(disk: TreeDisk, taken: Taken, place: string): { path: st
 }
 
 /** To the first place where nothing is, or nothing but what Baton wrote, or the same. */
-function putBack(disk: TreeDisk, aside: string, bytes: Uint8Array, places: readonly string[]): string {
+function putBack(disk: Disk, aside: string, bytes: Uint8Array, places: readonly string[]): string {
   for (const place of places) {
     const kind = disk.stat(place)?.kind;
     const there = kind === 'file' ? disk.read(place) : null;
@@ -119,7 +116,7 @@ function putBack(disk: TreeDisk, aside: string, bytes: Uint8Array, places: reado
 
 /** Removes a file if it is still what it was: a second copy of a task's file, say. */
 export function removeExactly(
-  disk: TreeDisk,
+  disk: Disk,
   root: string,
   { path, digest }: Exactly,
   status: TaskStatus,
@@ -140,9 +137,14 @@ const NEW = /^tree-.+\.new$/;
 
 /**
  * Clears what a stopped writer left in `tmp/`: to be called once, before the first job. A file that was taken and is not what Baton wrote is
- * put back, to be found there as an edit. Returned are those that have no place to go back to.
+ * put back, to be found there as an edit, unless it is worth nothing: after a loss of power one of ours may be cut short. Returned are
+ * those that have no place to go back to.
  */
-export function tidy(disk: TreeDisk, root: string): string[] {
+export function tidy(
+  disk: Disk,
+  root: string,
+  isWorthless: (id: string, bytes: Uint8Array) => boolean = () => false,
+): string[] {
   const kept: string[] = [];
   for (const name of disk.list(tmpFolder(root))) {
     const path = `${tmpFolder(root)}/${name}`;
@@ -152,7 +154,7 @@ export function tidy(disk: TreeDisk, root: string): string[] {
     else {
       const bytes = disk.read(path);
       if (bytes === null) continue;
-      if (oursOf(bytes) !== null) disk.remove(path);
+      if (oursOf(bytes) !== null || isWorthless(id, bytes)) disk.remove(path);
       else if (putBack(disk, path, bytes, placesFor(disk, root, id, status as TaskStatus)) === path) kept.push(path);
     }
   }
@@ -160,7 +162,7 @@ export function tidy(disk: TreeDisk, root: string): string[] {
 }
 
 /** Where the task's file is now comes first. */
-function placesFor(disk: TreeDisk, root: string, id: string, status: TaskStatus): string[] {
+function placesFor(disk: Disk, root: string, id: string, status: TaskStatus): string[] {
   if (!isTaskId(id) || !TASK_STATUSES.includes(status)) return [];
   const places = TASK_STATUSES.map((each) => taskFile(root, each, id));
   return [...places.filter((path) => disk.stat(path) !== null), taskFile(root, status, id)];

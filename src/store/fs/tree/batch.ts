@@ -1,8 +1,9 @@
 /** What the steps of the writer share: the disk, the folders that were looked at, and the ways in which a job cannot be done. */
-import { freshPath, type TreeDisk } from './aside.ts';
+import type { Disk } from '../disk.ts';
+import { freshPath } from './aside.ts';
 
 export interface Batch {
-  readonly disk: TreeDisk;
+  readonly disk: Disk;
   readonly root: string;
   /** Known to be folders, and not links to some: looked at once a batch. */
   readonly folders: Set<string>;

@@ -131,12 +131,13 @@ function knownFile(at: Look, bytes: Uint8Array, task: Task): Finding {
   }
   const found = foundAt(at, task.id, bytes);
   const counts = isInPlace ? null : otherThatCounts(at, task, bytes);
-  if (counts !== null) return secondFile(at, found, bytes, task, ours !== null, counts);
+  const isNobodys = ours === null && isTorn(at, bytes, task, body);
+  if (counts !== null) return secondFile(at, found, bytes, task, ours !== null || isNobodys, counts);
   if (ours !== null) {
     const to = moveOf(at, task, statusIn(bytes), statusIn(bytes));
     return to === null ? { ...found, kind: 'stale' } : { ...found, kind: 'moved', to, changes: {}, putBack: [] };
   }
-  if (isTorn(at, bytes, task, body)) return { ...found, kind: 'torn' };
+  if (isNobodys) return { ...found, kind: 'torn' };
   const file = parse(bytes);
   if (typeof file === 'string') return unreadable(at, file);
   return editedFile(at, found, stampOf(bytes), file, task);
@@ -195,21 +196,20 @@ function editedFile(at: Look, found: Found, stamp: Stamp | null, file: TaskFile,
 const isBefore = (said: string | null | undefined, ms: number): boolean => Date.parse(said ?? '') < ms;
 
 /**
- * An empty file says nothing, whoever emptied it. After a loss of power, so do zeros at the end of a file of ours, and a file that
- * is the beginning of what would be written.
+ * An empty file says nothing, whoever emptied it. After a loss of power, nor does a file of ours that is cut short or has zeros in it: every
+ * byte that is there is one that Baton wrote, so there is nothing of a person in it.
  */
-function isTorn({ isUnclean }: Look, bytes: Uint8Array, task: Task, body: string): boolean {
-  if (bytes.length === 0) return true;
-  if (!isUnclean) return false;
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end--;
+const isTorn = ({ isUnclean, state }: Look, bytes: Uint8Array, task: Task, body: string): boolean =>
+  bytes.length === 0 || (isUnclean && isCutShort(bytes, task, body, state));
+
+/** Whether all that is there of a file is what Baton wrote. */
+export function isCutShort(bytes: Uint8Array, task: Task, body: string, state: TreeState): boolean {
   const stamp = stampOf(bytes);
-  if (end < bytes.length && (end === 0 || stamp !== null)) return true;
-  const start = asBuffer(bytes.subarray(0, end));
-  const whole = Buffer.from(taskText(task, body, stamp?.seq ?? 0));
-  // Cut within the stamp, its number is not known; what is there is the beginning of one.
-  if (stamp === null) return isStartOfStamp(start.toString('latin1'));
-  return start.length < whole.length && whole.subarray(0, start.length).equals(start);
+  // Without its stamp nobody can tell what it was to be; no person writes zeros, and none begins a stamp and stops.
+  if (stamp === null) return bytes.includes(0) || isStartOfStamp(asBuffer(bytes).toString('latin1'));
+  const then = state.asOf?.(task.id, stamp.seq) ?? { task, body };
+  const whole = Buffer.from(taskText(then.task, then.body, stamp.seq));
+  return bytes.length <= whole.length && bytes.every((byte, i) => byte === 0 || byte === whole[i]);
 }
 
 const STAMP = '---\n# baton ';

@@ -1,6 +1,6 @@
 /** What runs in the thread of `worker.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { realTreeDisk } from './real-disk.ts';
+import { realDisk } from '../disk.ts';
 import type { FromThread, ToThread } from './worker.ts';
 import { applyJobs } from './writer.ts';
 
@@ -12,7 +12,7 @@ parentPort?.on('message', ({ number, jobs }: ToThread) => {
 
 function answer(number: number, jobs: ToThread['jobs']): FromThread {
   try {
-    return { number, results: applyJobs(realTreeDisk, root, jobs) };
+    return { number, results: applyJobs(realDisk, root, jobs) };
   } catch (cause) {
     return { number, error: cause instanceof Error ? cause : new Error(String(cause)) };
   }

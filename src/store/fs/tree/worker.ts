@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { realTreeDisk } from './real-disk.ts';
+import { realDisk } from '../disk.ts';
 import { applyJobs, type Job, type JobResult } from './writer.ts';
 
 export interface TreeWorker {
@@ -33,7 +33,7 @@ export function createTreeWorker(root: string, thread: URL | null = findThread()
 }
 
 const inline = (root: string): TreeWorker => ({
-  apply: async (jobs) => applyJobs(realTreeDisk, root, jobs),
+  apply: async (jobs) => applyJobs(realDisk, root, jobs),
   close: async () => {},
 });
 

@@ -8,8 +8,8 @@
  * may rename one of its own over it; no system call that Node has closes that gap.
  */
 import { isRunning, isTaskId, TASK_STATUSES, type Task, type TaskStatus } from '../../../core/task.ts';
-import type { Stat } from '../disk.ts';
-import { type Exactly, release, replace, type Taken, type TreeDisk, takeAway } from './aside.ts';
+import type { Disk, Stat } from '../disk.ts';
+import { type Exactly, release, replace, type Taken, takeAway } from './aside.ts';
 import { type Batch, NOT_A_FILE, NOT_A_FOLDER, type Obstacle, refuse, sharedFolder, withFresh } from './batch.ts';
 import { makeParts, moveCompanion, pointToChild, writeText } from './companion.ts';
 import { companionFolder, pathOf, placeOf, statusFolder, taskFile, tasksFolder, tmpFolder } from './paths.ts';
@@ -52,7 +52,7 @@ interface Trace {
   file: Stat | null;
 }
 
-export function applyJobs(disk: TreeDisk, root: string, jobs: readonly Job[]): JobResult[] {
+export function applyJobs(disk: Disk, root: string, jobs: readonly Job[]): JobResult[] {
   const batch: Batch = { disk, root, folders: new Set() };
   const traces = jobs.map((): Trace => ({ held: [], file: null }));
   const outcomes = jobs.map((job, i) => guarded(() => apply(batch, job, traces[i] as Trace)));
@@ -78,7 +78,7 @@ function guarded(step: () => Obstacle | null): Outcome {
   }
 }
 
-function letGo(disk: TreeDisk, { held }: Trace, outcome: Outcome): Outcome {
+function letGo(disk: Disk, { held }: Trace, outcome: Outcome): Outcome {
   let said = outcome;
   for (const { taken, place } of held) {
     const found = guarded(() => {
