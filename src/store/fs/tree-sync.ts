@@ -90,8 +90,8 @@ const MANY = 400;
 /** A folder tells of a change within this time. */
 const OWN_MS = 5_000;
 /** A task that changes is left alone until it keeps still for so long, but not for longer than the second: most states are overtaken. */
-const STILL_MS = 100;
-const MOST_MS = 500;
+const STILL_MS = 300;
+const MOST_MS = 800;
 const PAUSE_MS = 50;
 const AGAIN_MS = 1_000;
 /** How long it may look without a pause. */
@@ -114,8 +114,8 @@ export function createTreeSync(source: TreeSource): TreeSync {
   let worker: TreeWorker | null = null;
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> | null = null;
-  /** How many wait for it. */
-  let urgent = 0;
+  /** Somebody waits for what was recorded up to here. */
+  let awaited = -1;
   let isClosed = false;
   /** The power was lost, and not every file has been looked at since: one of ours may be cut short. */
   let isUnclean = false;
@@ -211,8 +211,13 @@ export function createTreeSync(source: TreeSource): TreeSync {
     while (dirty.size > 0 && (await flushSome())) if (worker === null) await turn();
   };
 
-  const isDue = ({ since, changed }: Entry, now: number): boolean =>
-    urgent > 0 || now - changed >= STILL_MS || now - since >= MOST_MS;
+  const isDue = ({ first, since, changed }: Entry, now: number): boolean =>
+    first <= awaited || now - changed >= STILL_MS || now - since >= MOST_MS;
+
+  const isPending = (seq: number): boolean => {
+    for (const { first } of dirty.values()) if (first <= seq) return true;
+    return flushing !== null;
+  };
 
   /** A text that is gone keeps no other task from being written. */
   const guarded = (id: string, entry: Entry): Job | null => {
@@ -458,12 +463,11 @@ export function createTreeSync(source: TreeSource): TreeSync {
       }
     },
     async settled() {
-      urgent++;
-      try {
-        while (dirty.size > 0 || flushing !== null) await flush();
-      } finally {
-        urgent--;
-      }
+      // What comes while it waits is another's to wait for.
+      const seq = last;
+      awaited = Math.max(awaited, seq);
+      do await flush();
+      while (isPending(seq));
     },
     isCutShort(id, bytes) {
       const task = state().task(id);

@@ -34,6 +34,7 @@ const RUNTIME = { kind: 'runtime', name: 'after' } as const;
 
 export async function check(options: CheckOptions): Promise<void> {
   const { disk, dir, random, ledger } = options;
+  must(isWhole(disk.read(`${dir}/snapshot.jsonl`)), () => 'there is half a snapshot');
   const store = await options.open();
   // Some cannot wait until the tree has been looked at.
   const isHasty = random.chance(0.3);
@@ -61,6 +62,10 @@ export async function check(options: CheckOptions): Promise<void> {
   }
   must(disk.stat(dir)?.kind === 'folder', () => 'the data folder is gone');
 }
+
+/** A snapshot has its name only when it is whole; one that is not would cost the next start the whole journal. */
+const isWhole = (snapshot: Uint8Array | null): boolean =>
+  snapshot === null || (!snapshot.includes(0) && Buffer.from(snapshot).toString('utf8').endsWith('\n"end"\n'));
 
 const tell = ({ disk, dir, start, ledger }: CheckOptions): Told =>
   retell(disk, dir, start, (request) => ledger.asked.get(request));

@@ -124,12 +124,22 @@ export function retell(disk: Disk, dir: string, start: Told, askOf: (request: st
 const HASH = /^(.*),"hash":"([0-9a-f]{64})"\}$/s;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+function parse(line: string): ToldRecord | null {
+  try {
+    return JSON.parse(line) as ToldRecord;
+  } catch {
+    // Two records run into one another, or a hole in one.
+    return null;
+  }
+}
+
 function tell(before: Told, line: string, askOf: (request: string) => Ask | undefined): Told {
   const seq = before.seq + 1;
   const wrong = (problem: string): Told => ({ ...before, seq, problem, next: new Map() });
   const [, body, hash] = HASH.exec(line) ?? [];
   if (body === undefined || hash === undefined) return wrong(`not a record: ${line.slice(0, 80)}`);
-  const record = JSON.parse(line) as ToldRecord;
+  const record = parse(line);
+  if (record === null) return wrong(`not JSON: ${line.slice(0, 80)}`);
   if (record.seq !== seq) return wrong(`it has the number ${record.seq}`);
   const head = before.heads.get(record.session) ?? sha256(`baton session ${record.session}`);
   if (sha256(`${head}${body}}`) !== hash) return wrong('its hash does not fit');

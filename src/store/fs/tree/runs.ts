@@ -1,7 +1,7 @@
 /** `runs/<taskId>/run.json` and `run_result.json`: the latest run of a task, as the aof document has them. */
 import type { Run, Task } from '../../../core/task.ts';
 import { type RunArtifact, writeRunFile } from '../../../protocol/aof/index.ts';
-import { type Batch, folderAt, NOT_A_FILE, type Obstacle, refuse, sharedFolder, writeWhole } from './batch.ts';
+import { type Batch, NOT_A_FILE, NOT_A_FOLDER, type Obstacle, refuse, sharedFolder, writeWhole } from './batch.ts';
 import { runsFolder } from './paths.ts';
 import { asBuffer } from './stamp.ts';
 import { timeOf } from './text.ts';
@@ -11,18 +11,26 @@ export function writeRuns(batch: Batch, task: Task, result: string | undefined):
   if (run === null && result === undefined) return null;
   const runs = runsFolder(batch.root);
   const folder = `${runs}/${task.id}`;
+  const obstacle = sharedFolder(batch, runs);
+  if (obstacle !== null) return obstacle;
+  const kind = batch.disk.stat(folder)?.kind;
+  if (kind === undefined) batch.disk.mkdir(folder);
+  else if (kind !== 'folder') return refuse(folder, NOT_A_FOLDER);
+  const write = kind === undefined ? writeNew : writeChanged;
   return (
-    sharedFolder(batch, runs) ??
-    folderAt(batch, folder) ??
     // The result comes first: who sees a run that has ended finds what it said.
-    (result === undefined ? null : writeFile(batch, task.id, `${folder}/run_result.json`, result)) ??
-    (run === null
-      ? null
-      : writeFile(batch, task.id, `${folder}/run.json`, writeRunFile('run.json', artifactOf(task, run))))
+    (result === undefined ? null : write(batch, task.id, `${folder}/run_result.json`, result)) ??
+    (run === null ? null : write(batch, task.id, `${folder}/run.json`, writeRunFile('run.json', artifactOf(task, run))))
   );
 }
 
-function writeFile(batch: Batch, id: string, path: string, text: string): Obstacle | null {
+/** In a folder that was made just now there is nothing to look for. */
+function writeNew(batch: Batch, id: string, path: string, text: string): null {
+  writeWhole(batch, id, path, text);
+  return null;
+}
+
+function writeChanged(batch: Batch, id: string, path: string, text: string): Obstacle | null {
   const kind = batch.disk.stat(path)?.kind;
   if (kind !== undefined && kind !== 'file') return refuse(path, NOT_A_FILE);
   const there = kind === undefined ? null : batch.disk.read(path);
