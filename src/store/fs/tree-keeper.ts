@@ -9,7 +9,7 @@ import type { Reader } from './reads.ts';
 import { tidy } from './tree/aside.ts';
 import { placeOf, statusFolder } from './tree/paths.ts';
 import type { ScanOptions } from './tree/scan.ts';
-import { watchTree } from './tree/watch.ts';
+import { type Watch, watchTree } from './tree/watch.ts';
 import { createTreeWorker } from './tree/worker.ts';
 import { bootId, folderTimes, readMark, type TreeMark, writeMark } from './tree-mark.ts';
 import { createTreeSync, type TreeProblem } from './tree-sync.ts';
@@ -40,6 +40,8 @@ export interface KeeperOptions {
 
 /** Most commands are over before this; they need not watch anything. */
 const WATCH_AFTER_MS = 200;
+/** Own changes are looked at all at once, so that each is looked at once. */
+const OURS_MS = 500;
 /** How many records the mark may be behind. */
 const MARK_EVERY = 5_000;
 
@@ -49,7 +51,10 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   const problems = new Map<string, TreeProblem>();
   const closing = new AbortController();
   let mark = options.distrust ? null : readMark(disk, layout);
-  let watcher: { close(): void } | null = null;
+  let watcher: Watch | null = null;
+  /** Files of which a folder told while they were being written here; a person may have been at them as well. */
+  const ours = new Set<string>();
+  let oursTimer: NodeJS.Timeout | null = null;
 
   const sync = createTreeSync({
     disk,
@@ -120,9 +125,22 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     (isFolder ? compare({}) : sync.look(paths)).catch(fail);
   };
 
+  const isOwn = (path: string): boolean => {
+    if (!sync.isRecent(path)) return false;
+    ours.add(path);
+    oursTimer ??= setTimeout(lookAtOurs, OURS_MS).unref();
+    return true;
+  };
+
+  const lookAtOurs = (): void => {
+    oursTimer = null;
+    for (const path of ours) if (!sync.isOwnDoing(path)) watcher?.note(path);
+    ours.clear();
+  };
+
   const startWatching = (since: number): void => {
     if (closing.signal.aborted) return;
-    watcher = watchTree(layout.root, onPaths, { onProblem: fail });
+    watcher = watchTree(layout.root, onPaths, { onProblem: fail, isOwn });
     // From here on nothing is missed; what came before is looked for once.
     compare({})
       .then(() => lookAtTimes(since))
@@ -161,6 +179,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     },
     async close() {
       if (timer !== null) clearTimeout(timer);
+      if (oursTimer !== null) clearTimeout(oursTimer);
       watcher?.close();
       closing.abort();
       await catchingUp;

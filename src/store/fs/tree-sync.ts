@@ -59,6 +59,10 @@ export interface TreeSync {
   settled(): Promise<void>;
   /** After a loss of power: whether all that is there of a task's file is what Baton wrote. */
   isCutShort(id: string, bytes: Uint8Array): boolean;
+  /** Whether a file was written here a moment ago, or is to be. */
+  isRecent(path: string): boolean;
+  /** Whether a file is as it was left here, or gone because its task has moved on. */
+  isOwnDoing(path: string): boolean;
   /** The record up to which the tree shows everything. */
   shown(): number;
   close(): Promise<void>;
@@ -472,6 +476,11 @@ export function createTreeSync(source: TreeSource): TreeSync {
     isCutShort(id, bytes) {
       const task = state().task(id);
       return task !== undefined && isCutShort(bytes, task, treeState.body(id), treeState);
+    },
+    isOwnDoing,
+    isRecent(path) {
+      const id = stemOf(path.slice(path.lastIndexOf('/') + 1));
+      return own.has(path) || underWay.has(id) || dirty.has(id);
     },
     shown() {
       let seq = last;

@@ -4,7 +4,15 @@ import { TASK_STATUSES, type TaskStatus } from '../../../core/task.ts';
 import { NOT_A_FOLDER } from './batch.ts';
 import { isForeignName, statusFolder } from './paths.ts';
 
+export interface Watch {
+  /** Something may have happened to this file: it is handed over once it keeps still. */
+  note(path: string): void;
+  close(): void;
+}
+
 export interface WatchOptions {
+  /** Whoever makes changes of its own hears of them too; a path for which this says true is passed over. */
+  readonly isOwn?: (path: string) => boolean;
   /** The system cannot watch (it has no watches left, say); from now on the folders' times are looked at, which shows files that come and go. */
   readonly onProblem?: (problem: Error) => void;
   /** For tests: how a folder is watched. */
@@ -31,11 +39,7 @@ const inotify = (folder: string, onEvent: (name: string | null) => void): FSWatc
  * Hands over the paths of task files that came, went or changed, once they keep still. The path of a status folder stands for anything in
  * it: which, is not known.
  */
-export function watchTree(
-  root: string,
-  onPaths: (paths: string[]) => void,
-  options: WatchOptions = {},
-): { close(): void } {
+export function watchTree(root: string, onPaths: (paths: string[]) => void, options: WatchOptions = {}): Watch {
   const pending = new Map<string, Sight | null>();
   const watchers = new Map<TaskStatus, FSWatcher>();
   let timer: NodeJS.Timeout | null = null;
@@ -44,6 +48,10 @@ export function watchTree(
   const note = (path: string): void => {
     if (!pending.has(path)) pending.set(path, null);
     timer ??= setTimeout(settle, GATHER_MS).unref();
+  };
+
+  const hear = (path: string): void => {
+    if (options.isOwn?.(path) !== true) note(path);
   };
 
   const settle = (): void => {
@@ -69,7 +77,7 @@ export function watchTree(
       if (isClosed || watchers.get(status) !== watcher) return;
       if (name === status) again(status);
       else if (name === null) onPaths([folder]);
-      else if (!isForeignName(name)) note(`${folder}/${name}`);
+      else if (!isForeignName(name)) hear(`${folder}/${name}`);
     });
     watcher.on('error', fail);
     watchers.set(status, watcher);
@@ -108,6 +116,7 @@ export function watchTree(
   });
 
   return {
+    note,
     close() {
       isClosed = true;
       stopWatching();
