@@ -3,7 +3,7 @@ import type { Disk } from '../../../src/store/fs/disk.ts';
 import { applyOp, type DiskModel, type DiskOp, fileAt, folderAt, type NodeId } from './disk-model.ts';
 import type { Random } from './random.ts';
 
-export type FaultKind = 'append' | 'sync' | 'write' | 'rename' | 'mkdir' | 'open' | 'remove' | 'truncate';
+export type FaultKind = 'append' | 'fdatasync' | 'sync' | 'write' | 'rename' | 'mkdir' | 'open' | 'remove' | 'truncate';
 
 /** The operation of one of these kinds that comes after so many others fails. */
 export interface Fault {
@@ -246,7 +246,7 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
           // What comes after the call is not covered by it.
           const { count } = fileAt(model, file);
           await turns();
-          strike('sync', path);
+          strike('fdatasync', path);
           log({ op: 'sync', node: file, count });
         },
         close() {

@@ -25,6 +25,8 @@ export interface WorkloadOptions {
 const PERSON = { kind: 'person', name: 'ada' } as const;
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 const MOST_TASKS = 14;
+/** There is no such task. */
+const NEVER: Ask = { by: PERSON, message: { type: 'task.move', id: 'TASK-2000-01-01-001', to: 'ready' } };
 
 export async function work(options: WorkloadOptions): Promise<void> {
   const { random, asks, enter, clock, fail } = options;
@@ -47,8 +49,9 @@ export async function work(options: WorkloadOptions): Promise<void> {
     } catch (cause) {
       if (!isDiskFailure(cause)) throw cause;
       enter({ mark: 'failed', request: ask.request });
-      // Some ask again at once, as a program would that was told that it may.
+      // Some ask again at once, as a program would that was told that it may; others go on with something else, that may be refused.
       if (random.chance(0.4)) await send(ask);
+      else if (random.chance(0.5)) await send({ ...NEVER, request: `${ask.request}-other` });
     }
   };
 
@@ -70,10 +73,8 @@ export async function work(options: WorkloadOptions): Promise<void> {
 
   const reopen = async (): Promise<void> => {
     if (random.chance(0.7)) await land();
-    await store.close();
-    await land().catch((cause) => {
-      if (!isDiskFailure(cause)) throw cause;
-    });
+    await store.close().catch(onlyDisk);
+    await land();
     for (let tries = 0; ; tries++) {
       try {
         store = await options.open();
@@ -85,8 +86,11 @@ export async function work(options: WorkloadOptions): Promise<void> {
   };
 
   while (count < asks) {
-    clock.now += passes(random);
-    if (fail !== undefined && random.chance(0.12)) fail(someFault(random));
+    const passed = passes(random);
+    clock.now += passed;
+    // The first write of a day, and the first of all, are not like others.
+    const isNew = passed > 3_600_000 || count === 0;
+    if (fail !== undefined && random.chance(isNew ? 0.5 : 0.2)) fail(someFault(random));
     for (let n = 1 + random.below(4); n > 0; n--) {
       const request = `${options.name}-${count++}`;
       flying.push(send({ ...someAsk(random, known, options.mostTasks ?? MOST_TASKS), request }));
@@ -121,15 +125,16 @@ function someFault(random: Random): Fault {
   const kinds: readonly (readonly FaultKind[])[] = [
     ['append'],
     ['append', 'write'],
-    ['sync'],
+    ['fdatasync'],
+    ['fdatasync'],
     ['sync'],
     ['write'],
     ['open', 'mkdir'],
     ['rename'],
     ['truncate', 'remove'],
-    ['append', 'sync', 'write', 'rename', 'mkdir', 'open', 'remove', 'truncate'],
+    ['append', 'fdatasync', 'sync', 'write', 'rename', 'mkdir', 'open', 'remove', 'truncate'],
   ];
-  return { kinds: random.pick(kinds), after: random.below(6), code: random.pick(['ENOSPC', 'EIO']) };
+  return { kinds: random.pick(kinds), after: random.below(3), code: random.pick(['ENOSPC', 'EIO']) };
 }
 
 /** Texts with characters of one to four bytes, that a cut may fall into. */
