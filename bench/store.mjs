@@ -1,5 +1,6 @@
 // The store: a durable life cycle against a bare append with fdatasync; how cost grows with the number of tasks; start, idleness, memory.
 // Each measurement runs in a process of its own, on a folder of its own. BATON_BENCH_DIR says on which disk; by default the temporary folder.
+// Folders are removed at the very end: ext4 is slow to make files for minutes after many were deleted.
 import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,12 @@ const BODY = 'Find out why the parser drops the last line, and mend it.\n\n- kee
 const IN_FLIGHT = 50;
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
-const temporary = () => mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
+const made = [];
+function temporary() {
+  const dir = mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
+  made.push(dir);
+  return dir;
+}
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
 async function open(dir) {
@@ -62,7 +68,6 @@ function singleAppends(seconds) {
   }
   const rate = (count / (performance.now() - start)) * 1000;
   closeSync(file);
-  rmSync(dir, { recursive: true });
   return rate;
 }
 
@@ -81,13 +86,6 @@ const CHILDREN = {
     await store.close();
     return { rate: (count / (end - start)) * 1000, answered: (count / (answered - start)) * 1000 };
   },
-  async fill(dir, count) {
-    const store = await open(dir);
-    await inFlight(count, 1000, (i) => add(store, i));
-    await store.settled();
-    await store.close();
-    return {};
-  },
   async start(dir) {
     const { openFsStore } = await import('../dist/store/fs/store.js');
     const begin = performance.now();
@@ -99,7 +97,10 @@ const CHILDREN = {
   /** The floor of a start: the snapshot, read and parsed. */
   async parse(dir) {
     const begin = performance.now();
-    const values = readFileSync(join(dir, 'snapshot.jsonl'), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+    const values = readFileSync(join(dir, 'snapshot.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     return { ms: performance.now() - begin, values: values.length };
   },
   async idle(dir, seconds) {
@@ -135,8 +136,12 @@ function child(name, ...args) {
 }
 
 export function store() {
-  durability();
-  growth();
+  try {
+    durability();
+    growth();
+  } finally {
+    for (const dir of made) rmSync(dir, { recursive: true });
+  }
 }
 
 function durability() {
@@ -144,13 +149,11 @@ function durability() {
   const lives = [];
   const answered = [];
   for (let round = 0; round < 5; round++) {
-    const dir = temporary();
     floors.push(singleAppends(1));
-    const life = child('life', dir, 0, 5_000);
+    const life = child('life', temporary(), 0, 10_000);
     floors.push(singleAppends(1));
     lives.push(life.rate);
     answered.push(life.answered);
-    rmSync(dir, { recursive: true });
   }
   const [floor, rate] = [median(floors), median(lives)];
   report(
@@ -172,7 +175,6 @@ function growth() {
     ]) {
       const dir = round === 0 && count === 100_000 ? big : temporary();
       rates.push(child('life', dir, count, 5_000).rate);
-      if (dir !== big) rmSync(dir, { recursive: true });
     }
   }
   const ratio = median(small) / median(large);
@@ -199,7 +201,6 @@ function growth() {
   const { bytes } = child('memory', big);
   report('memory a task, KB', bytes / 105_500 / 1024, { most: 1 }, `${(bytes / 1e6).toFixed(0)} MB for 105,500 tasks`);
   list(big);
-  rmSync(big, { recursive: true });
 }
 
 /** `baton task list` of all of them: the peak of memory against that of a list of none. */
