@@ -203,6 +203,8 @@ export function openEngine(options: EngineOptions): Engine {
         await snapshotting;
       }
       journal.close();
+      // What was said to have failed is not to be there at the next start.
+      if (isBroken) guard(() => cutBehind(disk, layout, journal.end));
     },
   };
 }

@@ -33,7 +33,7 @@ const PERSON = { kind: 'person', name: 'after' } as const;
 const RUNTIME = { kind: 'runtime', name: 'after' } as const;
 
 export async function check(options: CheckOptions): Promise<void> {
-  const { disk, dir, random, ledger } = options;
+  const { disk, dir, random } = options;
   must(isWhole(disk.read(`${dir}/snapshot.jsonl`)), () => 'there is half a snapshot');
   const store = await options.open();
   // Some cannot wait until the tree has been looked at.
@@ -46,21 +46,30 @@ export async function check(options: CheckOptions): Promise<void> {
   if (!isHasty) await askAgain(store, found, options);
   await workOn(store, options);
   await store.settled();
-  const told = await compare(store, options, 'after more work');
-  if (random.chance(0.3)) await compareTree(store, told, options, 'after more work');
-  await store.close();
-  const again = await options.open();
-  await again.settled();
-  const reopened = await compare(again, options, 'after closing and opening');
-  must(reopened === told, () => `records ${told.seq} became ${reopened.seq} by closing and opening`);
-  await verify(again, reopened, 'after closing and opening');
-  await compareTree(again, reopened, options, 'after closing and opening');
-  must(tell(options) === told, () => 'the tree, at rest, brought records');
-  await again.close();
-  for (const [request, { kind }] of ledger.answered) {
-    must(kind === 'refused' || ledger.asked.has(request), () => `${request} was answered and never asked`);
+  // One or the other: both would say the same, and there are many crashes to come.
+  if (random.chance(0.5)) {
+    await compareTree(store, await compare(store, options, 'after more work'), options, 'after more work');
+    await store.close();
+  } else {
+    const told = tell(options);
+    await store.close();
+    await openAgain(told, options);
   }
   must(disk.stat(dir)?.kind === 'folder', () => 'the data folder is gone');
+}
+
+/** A store that was closed in good order has nothing to add. */
+async function openAgain(told: Told, options: CheckOptions): Promise<void> {
+  const when = 'after closing and opening';
+  const store = await options.open();
+  await store.settled();
+  const reopened = await compare(store, options, when);
+  must(reopened === told, () => `records ${told.seq} became ${reopened.seq} by closing and opening`);
+  const { ok, records, brokenAt } = await store.verify();
+  must(ok && records === told.seq, () => `${when}: verify says ${records} records, ${brokenAt?.reason}`);
+  await compareTree(store, reopened, options, when);
+  must(tell(options) === told, () => 'the tree, at rest, brought records');
+  await store.close();
 }
 
 /** A snapshot has its name only when it is whole; one that is not would cost the next start the whole journal. */
@@ -100,11 +109,6 @@ async function compare(store: Store, options: CheckOptions, when: string): Promi
 
 const byDateAndNumber = (a: string, b: string): number =>
   a.slice(0, 15).localeCompare(b.slice(0, 15)) || Number(a.slice(16)) - Number(b.slice(16));
-
-async function verify(store: Store, told: Told, when: string): Promise<void> {
-  const { ok, records, brokenAt } = await store.verify();
-  must(ok && records === told.seq, () => `${when}: verify says ${records} records, ${brokenAt?.reason}`);
-}
 
 /** A text in a file of its own is lost more easily than one in a record. */
 const LONG = 16 * 1024;
