@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
+import { dirname } from 'node:path';
 
 export interface Stat {
   readonly kind: 'file' | 'folder' | 'other';
@@ -62,6 +63,20 @@ function orNull<T>(read: () => T): T | null {
   }
 }
 
+/** With those above it. Node's own way of doing this never ends where a folder can have no new ones in it, as in `/proc`. */
+function makeFolders(path: string): void {
+  try {
+    fs.mkdirSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && fs.statSync(path).isDirectory()) return;
+    const above = dirname(path);
+    if (code !== 'ENOENT' || above === path || fs.existsSync(above)) throw cause;
+    makeFolders(above);
+    makeFolders(path);
+  }
+}
+
 export const realDisk: Disk = {
   stat(path) {
     const found = orNull(() => fs.lstatSync(path, { throwIfNoEntry: false })) ?? null;
@@ -86,7 +101,7 @@ export const realDisk: Disk = {
     }
   },
   list: (path) => orNull(() => fs.readdirSync(path)) ?? [],
-  mkdir: (path) => void fs.mkdirSync(path, { recursive: true }),
+  mkdir: makeFolders,
   write: (path, bytes) => fs.writeFileSync(path, bytes),
   create(path, text) {
     const aside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;

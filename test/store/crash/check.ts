@@ -32,29 +32,32 @@ function must(isSo: boolean, say: () => string): asserts isSo {
 const PERSON = { kind: 'person', name: 'after' } as const;
 const RUNTIME = { kind: 'runtime', name: 'after' } as const;
 
+const WORKED = 'after more work';
+
 export async function check(options: CheckOptions): Promise<void> {
   const { disk, dir, random } = options;
   must(isWhole(disk.read(`${dir}/snapshot.jsonl`)), () => 'there is half a snapshot');
   const store = await options.open();
   // Some cannot wait until the tree has been looked at.
   const isHasty = random.chance(0.3);
-  if (isHasty) await askAgain(store, tell(options), options);
+  if (isHasty) {
+    const there = tell(options);
+    await askAgain(store, there, options);
+    await changeOne(store, there, options);
+  }
   await store.settled();
   const found = await compare(store, options, 'after the crash');
   await compareDetails(store, found, options);
   await compareTree(store, found, options, 'after the crash');
   if (!isHasty) await askAgain(store, found, options);
-  await workOn(store, options);
+  // One of three, so that there is time for many crashes.
+  const way = random.below(3);
+  if (way > 0) await workOn(store, options);
   await store.settled();
-  // One or the other: both would say the same, and there are many crashes to come.
-  if (random.chance(0.5)) {
-    await compareTree(store, await compare(store, options, 'after more work'), options, 'after more work');
-    await store.close();
-  } else {
-    const told = tell(options);
-    await store.close();
-    await openAgain(told, options);
-  }
+  if (way === 1) await compareTree(store, await compare(store, options, WORKED), options, WORKED);
+  const told = tell(options);
+  await store.close();
+  if (way === 2) await openAgain(told, options);
   must(disk.stat(dir)?.kind === 'folder', () => 'the data folder is gone');
 }
 
@@ -161,6 +164,16 @@ async function askAgain(store: Store, told: Told, { ledger, random, enter }: Che
   };
   if (random.chance(0.5)) await Promise.all(again.map(ask));
   else for (const request of again) await ask(request);
+}
+
+/** Its file may have been torn, and has not been looked at yet. */
+async function changeOne(store: Store, told: Told, { ledger, random, enter }: CheckOptions): Promise<void> {
+  const ids = [...told.tasks.keys()];
+  if (ids.length === 0) return;
+  const message = { type: 'task.edit', id: random.pick(ids), title: `after ${ledger.asked.size}` } as const;
+  const ask: Ask = { message, by: PERSON, request: `change-${ledger.asked.size}` };
+  enter({ mark: 'asked', ask, now: ledger.now });
+  enter({ mark: 'answered', request: requestOf(ask), answer: await store.send(ask) });
 }
 
 /** A task from its beginning to its end. */

@@ -155,7 +155,7 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
       const id = find(path);
       if (id === null) return null;
       if (kindOf(id) === 'folder') throw failure('EISDIR', 'read', path);
-      return Buffer.from(fileAt(model, id).now);
+      return fileAt(model, id).now;
     },
     readAt(path, offset, length) {
       const id = find(path);

@@ -1,7 +1,7 @@
 /** Runs a workload once, then crashes it at every operation that it made, in several ways, and checks what is left each time. */
 import type { Store } from '../../../src/core/store.ts';
 import { layoutOf } from '../../../src/store/fs/layout.ts';
-import { makeFolder } from '../../../src/store/fs/marker.ts';
+import { makeFolder, readMarker } from '../../../src/store/fs/marker.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
 import { Broken, check } from './check.ts';
 import { type CrashDisk, openCrashDisk } from './crash-disk.ts';
@@ -41,7 +41,7 @@ const shapeOf = (random: Random): Shape => ({
 /** A loss of power starts the machine anew, and the store looks harder then. */
 const opener =
   (disk: CrashDisk, snapshotEvery: number, boot: number, now: () => number) => async (): Promise<Store> => {
-    makeFolder(disk, layoutOf(DIR), 'secret');
+    if (readMarker(disk, layoutOf(DIR)) === null) makeFolder(disk, layoutOf(DIR), 'secret');
     return openFsStore(DIR, { disk, now, snapshotEvery, boot: `boot ${boot}` });
   };
 

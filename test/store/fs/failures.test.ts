@@ -149,3 +149,7 @@ test('a folder that somebody made is taken, and kept out of git', async () => {
   await store.close();
   expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toBe('*\n');
 });
+
+test.runIf(process.platform === 'linux')('a place where nothing can be made is refused at once', async () => {
+  expect(await codeOf(openStore('/proc/baton/data', { create: true }))).toMatch(/^E_STORE_/);
+});
