@@ -85,8 +85,23 @@ export async function* readInput(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-export async function readText(file: string): Promise<string> {
-  const decoder = new TextDecoder();
+/** A text that is kept is kept as it is: what is not UTF-8 is refused, and not replaced. */
+export async function readExactText(file: string): Promise<string> {
+  try {
+    return await readText(file, new TextDecoder('utf-8', { fatal: true }));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new BatonError(
+      'E_INVALID_UTF8',
+      `expected UTF-8 in ${file === STDIN ? 'standard input' : file}, got other bytes`,
+    );
+  }
+}
+
+export async function readText(
+  file: string,
+  decoder: InstanceType<typeof TextDecoder> = new TextDecoder(),
+): Promise<string> {
   let text = '';
   for await (const chunk of readInput(file)) text += decoder.decode(chunk, { stream: true });
   return text + decoder.decode();

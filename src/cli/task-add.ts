@@ -6,7 +6,7 @@ import { DEFAULT_SESSION, type TaskPriority } from '../core/task.ts';
 import { type TaskJson, taskJson } from '../core/task-json.ts';
 import { readConfig } from './config-file.ts';
 import type { InSession } from './globals.ts';
-import { print, printJson, readText, STDIN } from './io.ts';
+import { print, printJson, readExactText, STDIN } from './io.ts';
 import { newTasksOf } from './new-tasks.ts';
 import { taskLine } from './text.ts';
 import { ask, createBlockedBy, findTask, writing } from './with-store.ts';
@@ -41,7 +41,7 @@ export async function addTask(file: string | undefined, options: Options): Promi
 async function readTasks(file: string | undefined, title: string | undefined): Promise<NewTask[]> {
   if (file === undefined && title !== undefined) return [{ title }];
   if ((file === undefined || file === STDIN) && process.stdin.isTTY) throw nothingGiven('a terminal');
-  const text = await readText(file ?? STDIN);
+  const text = await readExactText(file ?? STDIN);
   if (text.trim() !== '') return newTasksOf(text);
   if (title === undefined) throw nothingGiven('an empty text');
   return [{ title }];

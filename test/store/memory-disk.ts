@@ -114,6 +114,7 @@ export function memoryDisk(): MemoryDisk {
           node.bytes = Buffer.concat([node.bytes, bytes]);
         },
         sync: async () => {},
+        isInPlace: () => nodes.get(path) === node,
         close() {},
       };
     },

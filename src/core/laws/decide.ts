@@ -10,6 +10,10 @@ import { cancel, move, retry } from './moves.ts';
 import { fail, judge, report, resume } from './runs.ts';
 
 export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
+  const tooLong = longText(message);
+  if (tooLong !== null) {
+    return refused('E_CONTEXT_OVERFLOW', `expected a text of at most ${MOST_TEXT} characters, got ${tooLong}`);
+  }
   const draft = openDraft(slice, by, now);
   switch (message.type) {
     case 'task.add':
@@ -38,6 +42,21 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
     case 'note':
       return note(draft, message);
   }
+}
+
+/** The limit of a message, which a text came in (DECISIONS §4). */
+const MOST_TEXT = 10 * 1024 * 1024;
+
+/** The name and the length of a text that is too long. */
+function longText(message: TaskMessage): string | null {
+  const all = message.type === 'task.add' ? message.tasks : 'texts' in message ? [message] : [];
+  for (const { texts } of all) {
+    for (const name in texts) {
+      const length = texts[name]?.length ?? 0;
+      if (length > MOST_TEXT) return `${length} in ${name}`;
+    }
+  }
+  return null;
 }
 
 function ofTask(draft: Draft, id: string, law: (task: Task) => Decision): Decision {

@@ -18,6 +18,8 @@ export interface Appender {
   append(bytes: Uint8Array): Promise<void>;
   /** What was appended survives a loss of power when this returns. */
   sync(): Promise<void>;
+  /** Whether its path still leads to this file: somebody may have removed or replaced it. */
+  isInPlace(): boolean;
   close(): void;
 }
 
@@ -59,6 +61,19 @@ function orNull<T>(read: () => T): T | null {
     return read();
   } catch (cause) {
     if (isMissing(cause)) return null;
+    throw cause;
+  }
+}
+
+/** Not every file system has second names. */
+export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
+
+function createPlainly(path: string, text: string): boolean {
+  try {
+    fs.writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw cause;
   }
 }
@@ -111,8 +126,10 @@ export const realDisk: Disk = {
       fs.linkSync(aside, path);
       return true;
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw cause;
+      const { code = '' } = cause as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return false;
+      if (!NO_LINKS.includes(code)) throw cause;
+      return createPlainly(path, text);
     } finally {
       fs.rmSync(aside);
     }
@@ -144,6 +161,10 @@ export const realDisk: Disk = {
     return {
       append: (bytes) => writeAll(file, bytes),
       sync: () => new Promise((resolve, reject) => fs.fdatasync(file, (cause) => (cause ? reject(cause) : resolve()))),
+      isInPlace() {
+        const [open, there] = [fs.fstatSync(file), fs.statSync(path, { throwIfNoEntry: false })];
+        return open.ino === there?.ino && open.dev === there.dev;
+      },
       close: () => fs.closeSync(file),
     };
   },

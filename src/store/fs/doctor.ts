@@ -1,8 +1,8 @@
 /** What is wrong with a data folder, and mending it: also where it is so broken that it does not open. */
-import { BatonError } from '../../core/errors.ts';
 import type { Check } from '../../core/store.ts';
 import { openStore } from '../open.ts';
 import { realDisk } from './disk.ts';
+import { storeFailure } from './failures.ts';
 import { layoutOf } from './layout.ts';
 
 /** What is wrong keeps its sentence; with `fix`, what can be mended is. */
@@ -20,9 +20,9 @@ export async function examine(
       await store.close();
     }
   } catch (cause) {
-    if (!(cause instanceof BatonError)) throw cause;
-    const hint = cause.hint === null ? '' : `; ${cause.hint}`;
-    return [...before, { name: 'data folder', ok: false, detail: `${cause.message} (${cause.code})${hint}` }];
+    const { message, code, hint } = storeFailure(cause, dir);
+    const advice = hint === null ? '' : `; ${hint}`;
+    return [...before, { name: 'data folder', ok: false, detail: `${message} (${code})${advice}` }];
   }
 }
 

@@ -73,7 +73,8 @@ export function openEngine(options: EngineOptions): Engine {
     const loaded = load(disk, layout, { tolerant: options.repair });
     folded = loaded.folded;
     // A process that was killed may have left records that are there to read, and that no sync has covered.
-    if (folded.day !== null) disk.sync(fileOf(layout, folded.day));
+    const last = folded.day === null ? null : fileOf(layout, folded.day);
+    if (last !== null && disk.stat(last) !== null) disk.sync(last);
     tail = loaded.tail;
     moment = null;
     torn = loaded.torn;

@@ -2,6 +2,7 @@
  * Appending to the journal. What arrives while a write is under way is written together with the next one, and one sync covers it all;
  * nobody is answered before that.
  */
+import { BatonError } from '../../core/errors.ts';
 import { dayOf } from '../../core/task.ts';
 import type { Appender, Disk } from './disk.ts';
 import { type Folded, headOf, notePlaces, touched } from './folded.ts';
@@ -93,6 +94,13 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     hooks.onNumbered();
     await appender.append(texts.length === 1 ? (texts[0] as Buffer) : Buffer.concat(texts));
     await appender.sync();
+    if (!appender.isInPlace()) {
+      throw new BatonError(
+        'E_STORE_FORM',
+        `the journal ${fileOf(layout, day)} was removed or replaced while Baton was writing to it`,
+        'put it back, or end the running baton and start again',
+      );
+    }
     end = { day, size, seq: folded.seq };
     hooks.onDurable(written);
   };

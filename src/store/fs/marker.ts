@@ -1,4 +1,5 @@
 /** What makes a folder a data folder: the marker that says which Baton made it, and a `.gitignore` that keeps all of it out of git. */
+import { dirname } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Disk } from './disk.ts';
@@ -49,12 +50,28 @@ function parse(bytes: Uint8Array): Marker | null {
   }
 }
 
+/** A folder full of other things is not made into a data folder: its `.gitignore` would hide them all. */
+function refuseForeign(disk: Disk, layout: Layout): void {
+  const other = disk.list(layout.root).find((name) => !KNOWN.test(name));
+  if (other === undefined) return;
+  throw new BatonError(
+    'E_STORE_FORM',
+    `expected an empty folder or a data folder at ${layout.root}, got one with ${other} in it`,
+    `name a folder of its own: --dir ${layout.root}/.baton`,
+  );
+}
+
+const KNOWN =
+  /^(?:\.gitignore|baton\.json.*|owner\.json.*|config\.yaml|events|tasks|runs|content|refused|tmp|inbox|graph|snapshot\.jsonl|tree\.json)$/;
+
 /** Several processes may do this at once: the first marker that is there counts. */
 export function makeFolder(disk: Disk, layout: Layout, secret: string): Marker {
   disk.mkdir(layout.root);
+  refuseForeign(disk, layout);
   if (disk.stat(layout.ignore) === null) disk.write(layout.ignore, '*\n');
   const marker: Marker = { format: FORMAT, version: VERSION, secret };
   disk.create(layout.marker, `${JSON.stringify(marker)}\n`);
   disk.sync(layout.root);
+  disk.sync(dirname(layout.root));
   return readMarker(disk, layout) ?? marker;
 }

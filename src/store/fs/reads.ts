@@ -8,7 +8,7 @@ import { readText } from './content.ts';
 import type { Disk } from './disk.ts';
 import type { Folded } from './folded.ts';
 import type { Journal } from './journal.ts';
-import { fileOf, journalLines, placeAfter, recordAt } from './journal-files.ts';
+import { journalLines, placeAfter, recordAt } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { decodeLine, type Line, type StoredChange, type StoredText } from './record.ts';
 
@@ -40,6 +40,10 @@ export function createReader(
     throw new BatonError('E_STORE_DAMAGED', `the text ${name} is gone or changed: content ${sha256} in ${layout.root}`);
   };
 
+  /** A record is told also where a text of it is gone. */
+  const wholeOrGone = (text: StoredText): string =>
+    readText(disk, layout, text) ?? `[gone: ${typeof text === 'string' ? '' : text.sha256}]`;
+
   const textsOf = (line: Line | null, id: string): StoredChange['texts'] =>
     line?.changes.find(({ task }) => task === id)?.texts;
 
@@ -51,7 +55,7 @@ export function createReader(
         ? change
         : {
             ...change,
-            texts: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, whole(name, text)])),
+            texts: Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, wholeOrGone(text)])),
           },
     ),
   });
@@ -60,9 +64,8 @@ export function createReader(
     let place = folded().places.get(id)?.last;
     while (place !== undefined && place > 0) {
       const line = recordAt(disk, layout, place);
-      if (line === null) {
-        throw new BatonError('E_STORE_DAMAGED', `a record of ${id} cannot be read`, 'baton audit verify says where');
-      }
+      // Damaged, and passed over when the folder was repaired; `baton audit verify` names it.
+      if (line === null) return;
       yield line;
       place = line.back[id];
     }
@@ -106,12 +109,10 @@ export function createReader(
         after >= end.seq ? end : placeAfter(disk, layout, after, end);
       for (;;) {
         const to = journal().end;
-        for (const { day, line } of journalLines(disk, layout, from, to)) {
+        for (const { line } of journalLines(disk, layout, from, to)) {
           const found = decodeLine(line.text);
-          if (found === null) {
-            const where = `${fileOf(layout, day)}, byte ${line.start}`;
-            throw new BatonError('E_STORE_DAMAGED', `a record cannot be read: ${where}`);
-          }
+          // Damaged, and passed over when the folder was repaired; `baton audit verify` names it.
+          if (found === null) continue;
           if (found.seq <= seq) continue;
           seq = found.seq;
           const record = recordOf(found);

@@ -8,6 +8,7 @@ import { createSignal } from '../signal.ts';
 import { type Disk, realDisk } from './disk.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { storeFailure } from './failures.ts';
+import { fileOf } from './journal-files.ts';
 import { layoutOf } from './layout.ts';
 import { createReader } from './reads.ts';
 import { openTreeKeeper, type TreeKeeper } from './tree-keeper.ts';
@@ -64,8 +65,14 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     durable: engine.durable,
     watch,
     distrust: engine.damage.length > 0,
+    isGone() {
+      const { day } = engine.journal.end;
+      return day !== null && disk.stat(fileOf(layout, day)) === null;
+    },
     ...(options.boot === undefined ? {} : { boot: options.boot }),
   });
+
+  await tree.opened;
 
   /** Reads of memory are answered when what they saw is durable. */
   const read = async <T>(look: () => T): Promise<T> => {

@@ -15,6 +15,8 @@ import { bootId, folderTimes, readMark, type TreeMark, writeMark } from './tree-
 import { createTreeSync, type TreeProblem } from './tree-sync.ts';
 
 export interface TreeKeeper {
+  /** What can be seen at a glance has been taken in: files that came, went or moved while nobody looked. */
+  readonly opened: Promise<void>;
   follow(written: readonly Written[]): void;
   settled(): Promise<void>;
   /** Compares every file, and says what is left to do. */
@@ -30,6 +32,8 @@ export interface KeeperOptions {
   readonly seq: number;
   readonly send: (ask: Ask) => Promise<Answer>;
   readonly durable: () => Promise<void>;
+  /** Somebody has thrown the data folder away; nothing is to be written into it any more. */
+  readonly isGone: () => boolean;
   /** Notices changes as they happen, and writes in a thread of its own when there is much; both need the real disk. */
   readonly watch: boolean;
   /** Records are missing: the tree is compared file by file, and may know more than the journal. */
@@ -40,6 +44,9 @@ export interface KeeperOptions {
 
 /** Most commands are over before this; they need not watch anything. */
 const WATCH_AFTER_MS = 200;
+/** A file's time comes from a clock that goes in steps. */
+const CLOCK_STEP_MS = 20;
+const FEW = 500;
 /** Own changes are looked at all at once, so that each is looked at once. */
 const OURS_MS = 500;
 /** How many records the mark may be behind. */
@@ -65,6 +72,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     asOf: reader.asOf,
     send: options.send,
     durable: options.durable,
+    isGone: options.isGone,
     worker: options.watch ? () => createTreeWorker(layout.root) : null,
     seq: options.seq,
     onShown: () => {
@@ -75,6 +83,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
 
   const note = (folders: readonly number[] | null): void => {
     mark = { seq: sync.shown(), boot, at: Date.now(), folders };
+    if (options.isGone()) return;
     try {
       writeMark(disk, layout, mark);
     } catch (cause) {
@@ -84,6 +93,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   };
 
   const compare = async (scan: ScanOptions): Promise<void> => {
+    if (options.isGone()) return;
     const findings = await sync.compare(scan, closing.signal);
     if (closing.signal.aborted) return;
     await sync.settled();
@@ -98,6 +108,8 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     sync.again(reader.touchedAfter(before.seq));
     const now = folderTimes(disk, layout);
     if (before.folders === null || before.folders.some((time, i) => time !== now[i])) await compare({});
+    // Looking at every file's time is quick where they are few; else a process that stays does it.
+    if (state().size <= FEW) await lookAtTimes(before.at - CLOCK_STEP_MS);
   };
 
   /** Edits in place leave no trace in a folder; a file's own time shows them. */
@@ -110,7 +122,8 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
         const path = `${folder}/${name}`;
         if ((disk.stat(path)?.mtimeMs ?? 0) > since) await sync.look([path]);
         if (Date.now() - turn < 5) continue;
-        await new Promise((resolve) => setTimeout(resolve, 5).unref());
+        // Whoever opens or closes the store may wait for this; a timer that lets the process end would end it in the middle.
+        await new Promise((resolve) => setTimeout(resolve, 5));
         turn = Date.now();
       }
     }
@@ -140,22 +153,23 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
 
   const startWatching = (since: number): void => {
     if (closing.signal.aborted) return;
-    watcher = watchTree(layout.root, onPaths, { onProblem: fail, isOwn });
+    watcher = watchTree(layout.root, onPaths, { onProblem: fail, isOwn, isGone: options.isGone });
     // From here on nothing is missed; what came before is looked for once.
     compare({})
       .then(() => lookAtTimes(since))
       .catch(fail);
   };
 
-  // A file's time comes from a clock that goes in steps.
-  const since = (mark?.at ?? Date.now()) - 20;
+  const since = (mark?.at ?? Date.now()) - CLOCK_STEP_MS;
   let caughtUp = false;
   const catchingUp = catchUp(mark).then(() => {
     caughtUp = !closing.signal.aborted;
   }, fail);
   const timer = options.watch ? setTimeout(() => startWatching(since), WATCH_AFTER_MS).unref() : null;
 
+  const isQuick = mark !== null && mark.boot === boot;
   return {
+    opened: isQuick ? catchingUp : Promise.resolve(),
     follow: sync.follow,
     async settled() {
       await catchingUp;
@@ -181,8 +195,9 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
       if (timer !== null) clearTimeout(timer);
       if (oursTimer !== null) clearTimeout(oursTimer);
       watcher?.close();
-      closing.abort();
+      // It is finished once, so that the next command need not begin again.
       await catchingUp;
+      closing.abort();
       await sync.settled();
       await sync.close();
       // Without it the next start looks at everything, which is what has to be done then.

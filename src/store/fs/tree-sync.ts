@@ -32,6 +32,8 @@ export interface TreeSource {
   readonly send: (ask: Ask) => Promise<Answer>;
   /** Resolves when all that memory knows is durable. */
   readonly durable: () => Promise<void>;
+  /** The data folder is no longer there. */
+  readonly isGone: () => boolean;
   /** Jobs are given to it when there are many. */
   readonly worker: (() => TreeWorker) | null;
   /** The last record. */
@@ -246,6 +248,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
       if (due.size === most) break;
     }
     if (due.size === 0) return false;
+    if (source.isGone()) return true;
     // The state may be ahead of what is durable, and the tree shows nothing that a crash could undo.
     await source.durable();
     const taken = new Map<string, UnderWay>();
@@ -453,7 +456,8 @@ export function createTreeSync(source: TreeSource): TreeSync {
         if (until.aborted) break;
         if (findings.length < MOST_TOLD) findings.push(finding);
         if (finding.kind === 'astray') again([finding.id]);
-        else if (!('path' in finding) || !isOwnDoing(finding.path)) await take(finding);
+        else if (!('path' in finding) || finding.kind === 'unreadable' || !isOwnDoing(finding.path))
+          await take(finding);
         if (Date.now() - pausedAt < TURN_MS) continue;
         await turn();
         pausedAt = Date.now();

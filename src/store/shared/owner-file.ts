@@ -9,7 +9,7 @@ import { BatonError } from '../../core/errors.ts';
 import { pause } from './pause.ts';
 import type { Place } from './place.ts';
 import type { ProcessMark, Where } from './system.ts';
-import { here, isMark, isSameWhere, thisProcess } from './system.ts';
+import { here, isMark, isSameWhere, stateOf, thisProcess } from './system.ts';
 
 export interface OwnerNote extends ProcessMark, Where {
   /** The folder and the socket as the owner knows them. */
@@ -62,6 +62,7 @@ export async function writeOwnerFile(place: Place, signal: AbortSignal, times: O
   const path = pathOf(place.dir);
   const note: OwnerNote = { ...thisProcess(), ...here(), dir: place.dir, socket: place.socket };
   const text = JSON.stringify(note);
+  refuseAlive(path, note);
   await awaitForeign(path, note, times, signal);
   const isWritten = withNewFile(path, text, (aside) => renameSync(aside, path));
   return isWritten ? keepFresh(path, text, note, times) : { lostTo: () => null, remove: () => {} };
@@ -94,6 +95,13 @@ function diskNow(path: string): number {
 /** The lock reaches those in the same place who know the folder by the same path. */
 const isWithinReach = (a: OwnerNote, b: OwnerNote): boolean => isSameWhere(a, b) && a.dir === b.dir;
 
+/** Whoever has the lock is alone, unless the name of the lock has changed: then another may live, and hold the old one. */
+function refuseAlive(path: string, mine: OwnerNote): void {
+  const found = find(path);
+  if (found === null || found.note.pid === mine.pid || !isWithinReach(found.note, mine)) return;
+  if (stateOf(found.note) === 'alive') throw ownedElsewhere(mine.dir, found.note);
+}
+
 /** Waits until an owner out of reach has either shown that it lives, which is refused, or has been silent for long enough. */
 async function awaitForeign(path: string, mine: OwnerNote, times: OwnerTimes, signal: AbortSignal): Promise<void> {
   const first = find(path);
@@ -111,7 +119,7 @@ export const ownedElsewhere = (dir: string, owner: OwnerNote): BatonError =>
   new BatonError(
     'E_STORE_OWNED',
     `the data folder ${dir} is in use by ${describeOwner(owner)}, which cannot be reached from here: it runs on another machine, ` +
-      'in another network namespace, or knows the folder by another path',
+      'in another network namespace, knows the folder by another path, or began before its baton.json was replaced',
     'run the command where that process runs, or stop it',
   );
 

@@ -33,7 +33,7 @@ interface Shape {
 
 /** Small ones: they are crashed at every operation. */
 const shapeOf = (random: Random): Shape => ({
-  asks: 6 + random.below(15),
+  asks: 5 + random.below(11),
   snapshotEvery: random.pick([3, 8, 1000]),
   hasFaults: random.chance(0.5),
 });

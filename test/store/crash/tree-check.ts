@@ -13,7 +13,7 @@ interface Read {
 
 /** Files are read again and again, and most are the same. */
 const known = new Map<string, Read | null>();
-const MOST_KNOWN = 20_000;
+const MOST_KNOWN = 2_000;
 
 function readOnce(text: string): Read | null {
   const before = known.get(text);

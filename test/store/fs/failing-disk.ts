@@ -35,6 +35,7 @@ export function failingDisk(): Failing {
         check('fdatasync', path);
         await file.sync();
       },
+      isInPlace: () => file.isInPlace(),
       close: () => file.close(),
     };
   };

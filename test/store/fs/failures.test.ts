@@ -1,7 +1,7 @@
 /** Full disk, read-only folder, a file for a folder, a newer version: one clear error, nothing damaged, and it goes on when the cause is gone. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { BatonError } from '../../../src/core/errors.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
 import { openStore } from '../../../src/store/open.ts';
@@ -152,4 +152,60 @@ test('a folder that somebody made is taken, and kept out of git', async () => {
 
 test.runIf(process.platform === 'linux')('a place where nothing can be made is refused at once', async () => {
   expect(await codeOf(openStore('/proc/baton/data', { create: true }))).toMatch(/^E_STORE_/);
+});
+
+test('a journal that is replaced under a running store is noticed before anything is acknowledged', async () => {
+  const dir = temporaryFolder();
+  const store = await openFsStore(dir);
+  await add(store);
+  const journal = join(dir, 'events', readdirSync(join(dir, 'events'))[0] as string);
+  const text = readFileSync(journal);
+  rmSync(journal);
+  writeFileSync(journal, text);
+  expect(await codeOf(add(store, { title: 'into nowhere' }))).toBe('E_STORE_FORM');
+  // What is there is taken up, and it goes on.
+  await add(store, { title: 'after' });
+  await store.close();
+  const again = await openFsStore(dir);
+  expect((await all(again.tasks())).map(({ title }) => title)).toEqual(['Mend the parser', 'after']);
+  await again.close();
+});
+
+test('a data folder that is thrown away does not come back', async () => {
+  const dir = join(temporaryFolder(), 'data');
+  const store = await openFsStore(dir, { watch: true });
+  await add(store);
+  await store.settled();
+  await vi.waitFor(() => expect(existsSync(join(dir, 'tasks', 'done'))).toBe(true), { timeout: 20_000 });
+  rmSync(dir, { recursive: true });
+  expect(await codeOf(add(store))).toMatch(/^E_STORE_/);
+  await store.close().catch(() => {});
+  expect(existsSync(dir)).toBe(false);
+});
+
+test('a folder with other things in it is not made into a data folder', async () => {
+  const dir = temporaryFolder();
+  writeFileSync(join(dir, 'main.ts'), 'mine');
+  expect(await codeOf(openStore(dir, { create: true }))).toBe('E_STORE_FORM');
+  expect(readdirSync(dir)).toEqual(['main.ts']);
+});
+
+test('a text that is gone keeps nobody from the rest', async () => {
+  const dir = temporaryFolder();
+  const store = await openFsStore(dir);
+  const { id } = await add(store, { texts: { body: 'x'.repeat(20_000) } });
+  await add(store, { title: 'another' });
+  await store.settled();
+  rmSync(join(dir, 'content'), { recursive: true });
+  expect(await codeOf(store.text(id, 'body'))).toBe('E_STORE_DAMAGED');
+  expect(await store.history(id)).toHaveLength(1);
+  expect(await all(store.eventsAfter({ after: 0 }))).toHaveLength(2);
+  expect((await store.examine()).some(({ ok }) => !ok)).toBe(true);
+  await store.close();
+});
+
+test('a text over ten million characters is refused', async () => {
+  const store = await openFsStore(temporaryFolder());
+  await expect(add(store, { texts: { body: 'x'.repeat(11_000_000) } })).rejects.toThrow('E_CONTEXT_OVERFLOW');
+  await store.close();
 });

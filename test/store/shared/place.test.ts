@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { takeLock } from '../../../src/store/shared/lock.ts';
 import { readOwner, writeOwnerFile } from '../../../src/store/shared/owner-file.ts';
@@ -257,9 +258,13 @@ test('a process is known by its number and its start', async () => {
 });
 
 test('a zombie has a number still, but is gone', async () => {
-  // The shell becomes a program that never asks after the child that the shell had.
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 100'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  // The shell becomes a program that never asks after the child that the shell had. The child ends only after that.
+  const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 100'], {
+    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+  });
+  const [line] = (await once(parent.stdout as Readable, 'data')) as [Buffer];
+  await until('it is another program', () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n');
+  parent.stdio[3]?.destroy();
   const pid = Number(line.toString());
   const fields = (): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   await until('it is a zombie', () => fields()[0] === 'Z');

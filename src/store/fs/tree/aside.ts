@@ -4,7 +4,7 @@
  */
 import { threadId } from 'node:worker_threads';
 import { isTaskId, TASK_STATUSES, type TaskStatus } from '../../../core/task.ts';
-import type { Disk } from '../disk.ts';
+import { type Disk, NO_LINKS } from '../disk.ts';
 import { taskFile, tmpFolder } from './paths.ts';
 import { asBuffer, digestOf, oursOf } from './stamp.ts';
 
@@ -70,9 +70,6 @@ export function replace(
   }
   return isKept ? { aside, origin: path, bytes } : null;
 }
-
-/** Not every file system has them. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
 function secondName(disk: Disk, path: string, aside: string): boolean {
   if (disk.link === undefined) return false;

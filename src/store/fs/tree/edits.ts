@@ -96,9 +96,9 @@ const others = (frontmatter: TaskFrontmatter): [string, unknown][] => [
 ];
 
 function metadataChange(base: Task, frontmatter: TaskFrontmatter): Record<string, unknown> | null {
-  const is = Object.fromEntries(metadataIn(frontmatter));
+  const is = asJson(Object.fromEntries(metadataIn(frontmatter))) as Record<string, unknown>;
   const was = Object.fromEntries(ownMetadata(base.metadata));
-  if (isDeepStrictEqual(asJson(is), asJson(was))) return null;
+  if (isDeepStrictEqual(is, asJson(was))) return null;
   const hidden = Object.entries(base.metadata).filter(([key]) => RESERVED.has(key));
   return Object.fromEntries([...hidden, ...Object.entries(is)]);
 }
@@ -139,7 +139,7 @@ export function newTaskOf(
   const { frontmatter, body } = file;
   const id = [frontmatter.id, stemOf(name)].find((text) => typeof text === 'string' && isTaskId(text) && isFree(text));
   const externalId = frontmatter['externalId'];
-  const metadata = Object.fromEntries(metadataIn(frontmatter));
+  const metadata = asJson(Object.fromEntries(metadataIn(frontmatter))) as Record<string, unknown>;
   const retry = retryIn(frontmatter);
   const title = frontmatter.title?.trim() ? frontmatter.title : titleOf(body, name);
   return {

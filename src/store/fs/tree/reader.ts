@@ -75,7 +75,7 @@ export type Finding =
   | { readonly kind: 'unreadable'; readonly id: string | null; readonly path: string; readonly reason: string };
 
 /** The most that is read of a task file. */
-export const MOST_BYTES = 10 * 1024 * 1024;
+export const MOST_BYTES = 32 * 1024 * 1024;
 
 interface Look {
   readonly disk: Disk;
@@ -91,6 +91,18 @@ export function look(disk: Disk, root: string, path: string, state: TreeState, o
   const place = placeOf(root, path);
   if (place === null || isForeignName(place.name)) return { kind: 'foreign', path };
   const at: Look = { disk, root, place, path: pathOf(root, place), state, isUnclean: options.unclean ?? false };
+  try {
+    return lookAt(at);
+  } catch (cause) {
+    // A file that may not be read, or a text that is gone, harms nothing else.
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (typeof code !== 'string') throw cause;
+    return unreadable(at, message);
+  }
+}
+
+function lookAt(at: Look): Finding {
+  const { disk, place, path, state } = at;
   const stat = disk.stat(at.path);
   if (stat === null) return absent(at);
   if (stat.kind === 'folder') return { kind: 'foreign', path };
@@ -227,16 +239,13 @@ function parse(bytes: Uint8Array): TaskFile | string {
 
 /** A name that the state does not know: a new task, or a copy of a known one's file. */
 function unknownFile(at: Look, bytes: Uint8Array): Finding {
-  const { place, path, state, root } = at;
+  const { place, path, state } = at;
   // An editor may make a file first and fill it later.
   if (isBlank(bytes)) return { kind: 'foreign', path };
   const file = parse(bytes);
   if (typeof file === 'string') return unreadable(at, file);
-  const original = state.task(file.frontmatter.id ?? '');
-  if (original !== undefined && oursOf(bytes) !== null) {
-    const counts = taskFile(root, original.status, original.id);
-    return { ...foundAt(at, original.id, bytes), kind: 'duplicate', isOurs: true, counts };
-  }
+  // A copy that nobody has changed yet: somebody's template, to be left alone until it says something of its own.
+  if (oursOf(bytes) !== null && state.task(file.frontmatter.id ?? '') !== undefined) return { kind: 'foreign', path };
   if (place.status !== 'backlog' && place.status !== 'ready') {
     return unreadable(at, `expected a new task in backlog or ready, got one in ${place.status}`);
   }

@@ -11,6 +11,8 @@ export interface Watch {
 }
 
 export interface WatchOptions {
+  /** The data folder was thrown away: its folders are not made again. */
+  readonly isGone?: () => boolean;
   /** Whoever makes changes of its own hears of them too; a path for which this says true is passed over. */
   readonly isOwn?: (path: string) => boolean;
   /** The system cannot watch (it has no watches left, say); from now on the folders' times are looked at, which shows files that come and go. */
@@ -86,6 +88,7 @@ export function watchTree(root: string, onPaths: (paths: string[]) => void, opti
   /** The folder itself was removed or replaced; what watched it watches nothing any more. */
   const again = (status: TaskStatus): void => {
     watchers.get(status)?.close();
+    if (options.isGone?.() === true) return;
     guarded(() => start(status));
     onPaths([statusFolder(root, status)]);
   };
@@ -127,8 +130,13 @@ export function watchTree(root: string, onPaths: (paths: string[]) => void, opti
 }
 
 function look(path: string): Sight | null {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? null : { size: stat.size, mtimeMs: stat.mtimeMs, since: performance.now() };
+  try {
+    const { size, mtimeMs } = lstatSync(path);
+    return { size, mtimeMs, since: performance.now() };
+  } catch {
+    // Gone, or in a place that may not be looked at; whoever is told of it finds out which.
+    return null;
+  }
 }
 
 const isSame = (a: Sight, b: Sight): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
