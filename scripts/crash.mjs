@@ -70,10 +70,10 @@ function start(index) {
     progress();
   });
   return new Promise((resolve) => {
-    child.on('close', (code) => {
+    child.on('close', (code, signal) => {
       // One failure is enough to look at.
       if (result?.failure) for (const other of children) other.kill();
-      resolve(result ?? { code });
+      resolve(result ?? { ended: signal ?? code });
     });
   });
 }
@@ -95,7 +95,8 @@ if (failed) {
   );
   process.exit(1);
 }
-if (results.some((result) => result.points === undefined)) {
-  console.error('a process ended without a result');
+const lost = results.find((result) => result.points === undefined);
+if (lost) {
+  console.error(`a process ended without a result: ${lost.ended}`);
   process.exit(1);
 }

@@ -294,13 +294,8 @@ Body
     expect(idOf(dropped(`${written}x`, 'copy.md', task()))).toBeUndefined();
   });
 
-  it('is a copy that can go, where nobody changed it', () => {
-    expect(dropped(written, `${id(1)} copy.md`, task({ status: 'done' }))).toMatchObject({
-      kind: 'duplicate',
-      id: id(1),
-      isOurs: true,
-      counts: at('done'),
-    });
+  it('is a copy to be left alone, where nobody has changed it yet', () => {
+    expect(dropped(written, `${id(1)} copy.md`, task({ status: 'done' }))).toMatchObject({ kind: 'foreign' });
   });
 
   it('is left where it is and reported, where a new task cannot be or cannot be read', () => {

@@ -75,7 +75,7 @@ export type Finding =
   | { readonly kind: 'unreadable'; readonly id: string | null; readonly path: string; readonly reason: string };
 
 /** The most that is read of a task file. */
-export const MOST_BYTES = 32 * 1024 * 1024;
+export const MOST_BYTES = 10 * 1024 * 1024;
 
 interface Look {
   readonly disk: Disk;
