@@ -53,12 +53,19 @@ export function createState(): State {
   };
 
   let running = 0;
+  /** Those in progress that say what they write; few, and mostly none. */
+  const writers = new Map<string, Task>();
+  const noteWriter = (task: Task): void => {
+    if (task.status === 'in-progress' && task.writes.length > 0) writers.set(task.id, task);
+    else writers.delete(task.id);
+  };
 
   const take = (change: Change): void => {
     const before = tasks.get(change.task);
     const after = before === undefined ? expandTask(change.set as SparseTask) : { ...before, ...change.set };
     tasks.set(change.task, after);
     running += Number(isRunning(after)) - Number(before !== undefined && isRunning(before));
+    noteWriter(after);
     if (before === undefined) index(after);
     if (before === undefined || change.set.dependsOn !== undefined) link(before?.dependsOn ?? [], after);
     if (before?.run?.id !== undefined && after.run?.status !== 'running') signs.delete(before.run.id);
@@ -87,6 +94,7 @@ export function createState(): State {
     dependents: (id) => each(dependents.get(id)),
     lastNumber: (day) => numbers.get(day) ?? 0,
     nextReady: (claimer, now) => queue.next(claimer, now),
+    writers: () => writers.values(),
     leaseUntil: (run) => (signs.get(run.id) ?? run.startedAt) + run.leaseMs,
     apply(facts) {
       for (const change of facts.changes) take(change);
@@ -95,6 +103,7 @@ export function createState(): State {
     load(task) {
       tasks.set(task.id, task);
       running += Number(isRunning(task));
+      noteWriter(task);
       index(task);
       for (const id of task.dependsOn) insert(dependents, id, task.id);
     },

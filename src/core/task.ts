@@ -47,11 +47,31 @@ export interface Routing {
   readonly tags: readonly string[];
 }
 
+export const FALLBACK_TRIGGERS = [
+  'TIMEOUT',
+  'FIRST_ERROR',
+  'CRITICAL_ERROR',
+  'ALL_ERRORS',
+  'COST_LIMIT_EXCEEDED',
+] as const;
+export type FallbackTrigger = (typeof FALLBACK_TRIGGERS)[number];
+
+/** A model to go on with, and the kind of failure that makes it the next one. */
+export interface Alternative {
+  readonly provider: string;
+  readonly model: string;
+  readonly trigger: FallbackTrigger;
+}
+
 export interface RetryPolicy {
   /** Attempts after the first. */
   readonly maxRetries: number;
   /** How long to wait before each; the last value repeats. */
   readonly backoffSeconds: readonly number[];
+  /** In the order in which they are tried, each at most once. */
+  readonly alternatives?: readonly Alternative[];
+  /** A critical error ends it at once: no retry, no alternative. */
+  readonly stopOnCritical?: boolean;
 }
 
 export interface Spent {
@@ -68,6 +88,16 @@ export interface Cause {
   readonly task?: string;
   /** The status it had before it was blocked, with E_DEPENDENCY_FAILED. */
   readonly was?: TaskStatus;
+}
+
+/** The model that the next run is to have, since another one failed. */
+export interface Fallback {
+  readonly provider: string;
+  readonly model: string;
+  /** The alternatives that had their turn, by their place in the policy's list. */
+  readonly used: readonly number[];
+  /** Why each model before was given up, in order. */
+  readonly causes: readonly Cause[];
 }
 
 export const RUN_STATUSES = ['running', 'completed', 'failed', 'expired', 'cancelled'] as const;
@@ -108,7 +138,11 @@ export interface Task {
   readonly parentId: string | null;
   readonly depth: number;
   readonly dependsOn: readonly string[];
+  /** The absolute paths that it says it will write; it does not run beside another that writes there. */
+  readonly writes: readonly string[];
   readonly retry: RetryPolicy;
+  /** Null while the model that it came with has not been given up. */
+  readonly fallback: Fallback | null;
   /** Attempts used since it was made, or since a person asked for a retry. */
   readonly attempts: number;
   /** Runs ever started; each has its number in its id. */
@@ -147,7 +181,9 @@ export const TASK_DEFAULTS = {
   parentId: null,
   depth: 0,
   dependsOn: [],
+  writes: [],
   retry: { maxRetries: 0, backoffSeconds: [30, 120, 300] },
+  fallback: null,
   attempts: 0,
   runs: 0,
   run: null,
@@ -176,7 +212,9 @@ export const expandTask = (sparse: SparseTask): Task => ({
   parentId: sparse.parentId ?? null,
   depth: sparse.depth ?? 0,
   dependsOn: sparse.dependsOn ?? TASK_DEFAULTS.dependsOn,
+  writes: sparse.writes ?? TASK_DEFAULTS.writes,
   retry: sparse.retry ?? TASK_DEFAULTS.retry,
+  fallback: sparse.fallback ?? null,
   attempts: sparse.attempts ?? 0,
   runs: sparse.runs ?? 0,
   run: sparse.run ?? null,

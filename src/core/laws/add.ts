@@ -181,6 +181,7 @@ function make(
     ...(parent === undefined ? {} : { parentId: parent.id }),
     ...(item.priority === undefined ? {} : { priority: item.priority }),
     ...(item.routing === undefined ? {} : { routing: { ...NO_ROUTING, ...item.routing } }),
+    ...(item.writes === undefined || item.writes.length === 0 ? {} : { writes: item.writes }),
     ...(item.retry === undefined ? {} : { retry: item.retry }),
     ...(item.reviewRequired === undefined ? {} : { reviewRequired: item.reviewRequired }),
     ...(item.metadata === undefined ? {} : { metadata: item.metadata }),

@@ -76,6 +76,7 @@ function note(draft: Draft, message: Extract<TaskMessage, { type: 'note' }>): De
   const event = {
     type: message.event,
     ...(message.task === undefined ? {} : { task: message.task }),
+    ...(message.run === undefined ? {} : { run: message.run }),
     detail: message.detail,
   };
   return {

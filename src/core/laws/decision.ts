@@ -13,6 +13,8 @@ export interface Slice {
   lastNumber(day: string): number;
   /** The most urgent task that this claimer may have now. */
   nextReady(claimer: Claimer, now: number): string | undefined;
+  /** The tasks in progress that say what they write. */
+  writers(): Iterable<Task>;
   /** Until when a run counts as alive: its last sign of life and its lease. */
   leaseUntil(run: Run): number;
 }

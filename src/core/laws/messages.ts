@@ -24,6 +24,8 @@ export interface NewTask {
   readonly parentId?: string;
   /** By id, or by an external id of the same session; also of tasks that are added together with it. */
   readonly dependsOn?: readonly string[];
+  /** The absolute paths that it says it will write. */
+  readonly writes?: readonly string[];
   readonly retry?: RetryPolicy;
   readonly reviewRequired?: boolean;
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -36,6 +38,10 @@ export interface Claimer {
   readonly roles?: readonly string[];
   readonly teams?: readonly string[];
   readonly tags?: readonly string[];
+  /** Takes tasks of whatever routing, for the agent that they name; `agent` does those that name none. */
+  readonly any?: boolean;
+  /** With `any`: not those that name one of these agents. */
+  readonly except?: readonly string[];
 }
 
 export interface Amount {
@@ -96,6 +102,8 @@ export type TaskMessage =
       readonly code: string;
       readonly message: string;
       readonly cost?: Amount;
+      /** It is not tried again, and not with another model. */
+      readonly final?: boolean;
     }
   /** The supervisor is gone and the run is silent: what is on disk decides. */
   | {
@@ -111,6 +119,7 @@ export type TaskMessage =
       readonly type: 'note';
       readonly event: string;
       readonly task?: string;
+      readonly run?: string;
       readonly session?: string;
       readonly detail: Readonly<Record<string, unknown>>;
     };

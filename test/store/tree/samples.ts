@@ -84,6 +84,15 @@ export const anyTask: fc.Arbitrary<Task> = fc.record({
   depth: fc.nat(3),
   dependsOn: fc.uniqueArray(fc.nat(5).map(id), { maxLength: 3 }),
   retry: fc.record({ maxRetries: fc.nat(5), backoffSeconds: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }) }),
+  writes: fc.array(filled, { maxLength: 2 }),
+  fallback: orNull(
+    fc.record({
+      provider: filled,
+      model: filled,
+      used: fc.array(fc.nat(3), { maxLength: 2 }),
+      causes: fc.array(fc.record({ code: fc.constant('E_TIMEOUT'), message: anyText }), { maxLength: 2 }),
+    }),
+  ),
   attempts: fc.nat(3),
   runs: fc.nat(3),
   run: orNull(anyRun),

@@ -1,7 +1,15 @@
 /** What a person wrote: the changes in the file of a known task, and the task that a dropped file asks for. */
 import { isDeepStrictEqual } from 'node:util';
 import type { NewTask } from '../../../core/laws/messages.ts';
-import { isTaskId, type RetryPolicy, type Routing, type Task, type TaskPriority } from '../../../core/task.ts';
+import {
+  type Alternative,
+  FALLBACK_TRIGGERS,
+  isTaskId,
+  type RetryPolicy,
+  type Routing,
+  type Task,
+  type TaskPriority,
+} from '../../../core/task.ts';
 import type { TaskFile, TaskFrontmatter } from '../../../protocol/aof/index.ts';
 import { stripControls } from '../../../protocol/text/clean.ts';
 import { stemOf } from './paths.ts';
@@ -141,6 +149,7 @@ export function newTaskOf(
   const externalId = frontmatter['externalId'];
   const metadata = asJson(Object.fromEntries(metadataIn(frontmatter))) as Record<string, unknown>;
   const retry = retryIn(frontmatter);
+  const writes = writesIn(frontmatter);
   const title = frontmatter.title?.trim() ? frontmatter.title : titleOf(body, name);
   return {
     ...(id ? { id } : {}),
@@ -152,6 +161,7 @@ export function newTaskOf(
     ...(frontmatter.session ? { session: frontmatter.session } : {}),
     ...(frontmatter.parentId ? { parentId: frontmatter.parentId } : {}),
     ...(frontmatter.dependsOn?.length ? { dependsOn: frontmatter.dependsOn } : {}),
+    ...(writes.length === 0 ? {} : { writes }),
     ...(retry === null ? {} : { retry }),
     ...(reviewIn(frontmatter) === true ? { reviewRequired: true } : {}),
     ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
@@ -162,12 +172,29 @@ export function newTaskOf(
 function retryIn({ metadata }: TaskFrontmatter): RetryPolicy | null {
   const said = metadata?.['retry'];
   if (said === null || typeof said !== 'object') return null;
-  const { maxRetries, backoffSeconds } = said as Record<string, unknown>;
+  const { maxRetries, backoffSeconds, alternatives, stopOnCritical } = said as Record<string, unknown>;
   const isCount = (value: unknown): value is number =>
     typeof value === 'number' && Number.isFinite(value) && value >= 0;
   if (!isCount(maxRetries) || !Number.isInteger(maxRetries)) return null;
   if (!Array.isArray(backoffSeconds) || backoffSeconds.length === 0 || !backoffSeconds.every(isCount)) return null;
-  return { maxRetries, backoffSeconds };
+  return {
+    ...{ maxRetries, backoffSeconds },
+    ...(Array.isArray(alternatives) && alternatives.every(isAlternative) ? { alternatives } : {}),
+    ...(stopOnCritical === true ? { stopOnCritical } : {}),
+  };
+}
+
+function isAlternative(value: unknown): value is Alternative {
+  if (value === null || typeof value !== 'object') return false;
+  const { provider, model, trigger } = value as Record<string, unknown>;
+  return (
+    typeof provider === 'string' && typeof model === 'string' && FALLBACK_TRIGGERS.some((known) => known === trigger)
+  );
+}
+
+function writesIn({ metadata }: TaskFrontmatter): readonly string[] {
+  const said = metadata?.['writes'];
+  return Array.isArray(said) && said.every((path) => typeof path === 'string') ? said : [];
 }
 
 const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\r?$/;

@@ -3,12 +3,14 @@ import { isRunning, type RetryPolicy, TASK_DEFAULTS, type Task } from '../../../
 import { type TaskFrontmatter, writeTaskFile } from '../../../protocol/aof/index.ts';
 import { stamped } from './stamp.ts';
 
-/** The keys of a file's `metadata` that are Baton's. Of these a person may change `reviewRequired`, and in a new file `retry` too. */
+/** The keys of a file's `metadata` that are Baton's. Of these a person may change `reviewRequired`, and in a new file `retry` and `writes` too. */
 export const RESERVED: ReadonlySet<string> = new Set([
   'delegationDepth',
   'reviewRequired',
   'attempts',
   'retry',
+  'fallback',
+  'writes',
   'availableAt',
   'cause',
   'summary',
@@ -70,6 +72,8 @@ function metadataOf(task: Task): Record<string, unknown> | null {
   if (task.reviewRequired) known['reviewRequired'] = true;
   if (task.attempts > 0) known['attempts'] = task.attempts;
   if (!isDefault(task.retry)) known['retry'] = task.retry;
+  if (task.fallback !== null) known['fallback'] = task.fallback;
+  if (task.writes.length > 0) known['writes'] = task.writes;
   if (task.status === 'ready' && task.availableAt > task.lastTransitionAt) {
     known['availableAt'] = timeOf(task.availableAt);
   }
@@ -93,8 +97,10 @@ export const ownMetadata = (metadata: Readonly<Record<string, unknown>>): [strin
 function isDefault(retry: RetryPolicy): boolean {
   const usual: RetryPolicy = TASK_DEFAULTS.retry;
   if (retry === usual) return true;
-  const { maxRetries, backoffSeconds } = retry;
+  const { maxRetries, backoffSeconds, alternatives = [], stopOnCritical = false } = retry;
   return (
+    alternatives.length === 0 &&
+    !stopOnCritical &&
     maxRetries === usual.maxRetries &&
     backoffSeconds.length === usual.backoffSeconds.length &&
     backoffSeconds.every((seconds, i) => seconds === usual.backoffSeconds[i])

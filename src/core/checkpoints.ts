@@ -1,0 +1,26 @@
+/** What became of a task's checkpoints, from its records: what a run that goes on after another one need not do again (DECISIONS §6). */
+import type { StoredRecord } from './store.ts';
+
+export const CHECKPOINT_STATUSES = ['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED'] as const;
+export type CheckpointStatus = (typeof CHECKPOINT_STATUSES)[number];
+
+export interface CheckpointState {
+  readonly status: CheckpointStatus;
+  readonly phase: string | null;
+}
+
+/** The latest word on each checkpoint, by its id, in the order in which they were first reached. Give it the records of one task. */
+export function checkpointsOf(records: readonly StoredRecord[]): Map<string, CheckpointState> {
+  const latest = new Map<string, CheckpointState>();
+  for (const { events } of records) {
+    for (const { type, detail } of events) {
+      if (type !== 'run.checkpoint') continue;
+      const { checkpoint, phase, status } = detail ?? {};
+      if (typeof checkpoint !== 'string' || !isStatus(status)) continue;
+      latest.set(checkpoint, { status, phase: typeof phase === 'string' ? phase : null });
+    }
+  }
+  return latest;
+}
+
+const isStatus = (value: unknown): value is CheckpointStatus => CHECKPOINT_STATUSES.some((status) => status === value);
