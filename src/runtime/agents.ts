@@ -1,0 +1,138 @@
+/** Which agent does a task, and with which model: what config names, else the CLI that the provider stands for, found on PATH. */
+import { type Adapter, type AgentConfig, PROVIDERS, type Provider } from '../agents/adapter.ts';
+import { adapterFor, providerKinds } from '../agents/index.ts';
+import { AGENT_KINDS, type AgentKind, type Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
+import type { Task } from '../core/task.ts';
+import { whereIs } from '../process/where.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { OPEN } from './envelope.ts';
+
+export interface Chosen {
+  /** The name it goes by in records: that of config, or of the task. */
+  readonly name: string;
+  readonly agent: AgentConfig;
+  readonly adapter: Adapter;
+  readonly provider: Provider;
+  readonly model: string | null;
+}
+
+export interface Wish {
+  readonly config: Config;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly task: Pick<Task, 'routing' | 'fallback'>;
+  readonly message: TaskMessage;
+  /** What the command line says, which goes before all else. */
+  readonly agent?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** The kinds that need nothing but their program on PATH, in the order in which one is taken where nobody says. */
+const CLIS = ['claude', 'codex', 'gemini', 'opencode'] as const satisfies readonly AgentKind[];
+
+const bare = (kind: AgentKind): AgentConfig => ({ kind, args: [], env: [], roles: [], tags: [] });
+
+/** Throws E_AGENT_NOT_FOUND where there is none. */
+export function chooseAgent(wish: Wish): Chosen {
+  const { task, message } = wish;
+  const { fallback } = task;
+  const [name, agent] = fallback === null ? named(wish) : alternative(wish, fallback.provider);
+  const adapter = adapterFor(agent.kind);
+  const provider = adapter.provider === 'OTHER' ? said(message.target.provider) : adapter.provider;
+  const model = wish.model ?? fallback?.model ?? modelOf(wish.config, message, agent, provider);
+  return { name, agent, adapter, provider, model };
+}
+
+const said = (provider: string): Provider => PROVIDERS.find((known) => known === provider) ?? 'OTHER';
+
+function named(wish: Wish): [string, AgentConfig] {
+  const { config, task, message, agent } = wish;
+  if (agent !== undefined) {
+    const found = byName(wish, agent);
+    if (found !== null) return [agent, found];
+    throw notFound(wish, `there is no agent ${agent} in config.yaml, and no agent program of that name`);
+  }
+  const name = task.routing.agent ?? (message.target.agent_name === OPEN ? null : message.target.agent_name);
+  if (name !== null) {
+    const found = byName(wish, name) ?? byProvider(wish, said(message.target.provider));
+    if (found !== null) return [name, found];
+    const provider = message.target.provider;
+    throw notFound(
+      wish,
+      `there is no agent ${name} in config.yaml, and no program on PATH for its provider ${provider}`,
+    );
+  }
+  const fit = byRouting(config, task.routing);
+  if (fit !== null) return [fit, config.agents[fit] as AgentConfig];
+  const ofProvider = byProvider(wish, said(message.target.provider));
+  if (ofProvider !== null && message.target.provider !== 'OTHER') return [ofProvider.kind, ofProvider];
+  const preset = config.defaults.agent;
+  if (preset !== null) {
+    const found = byName(wish, preset);
+    if (found !== null) return [preset, found];
+    throw notFound(wish, `the default agent ${preset} is not in config.yaml and is no agent program`);
+  }
+  const [only] = Object.keys(config.agents);
+  if (only !== undefined) return [only, config.agents[only] as AgentConfig];
+  const installed = CLIS.find((kind) => isInstalled(wish, bare(kind)));
+  if (installed !== undefined) return [installed, bare(installed)];
+  throw notFound(wish, 'the task names no agent, config.yaml has none, and no agent program is on PATH');
+}
+
+const notFound = ({ config }: Wish, what: string): BatonError => {
+  const known = Object.keys(config.agents);
+  const has = known.length === 0 ? 'config.yaml names none' : `config.yaml names ${known.join(', ')}`;
+  return new BatonError('E_AGENT_NOT_FOUND', what, `${has}; baton doctor shows which programs are installed`);
+};
+
+/** By the name it has in config, in any case; else a kind of CLI by its own name. */
+function byName(wish: Wish, name: string): AgentConfig | null {
+  const { agents } = wish.config;
+  if (Object.hasOwn(agents, name)) return agents[name] ?? null;
+  const other = Object.keys(agents).find((known) => known.toLowerCase() === name.toLowerCase());
+  if (other !== undefined) return agents[other] ?? null;
+  const kind = AGENT_KINDS.find((known) => known === name.toLowerCase());
+  return kind !== undefined && isInstalled(wish, bare(kind)) ? bare(kind) : null;
+}
+
+function byProvider(wish: Wish, provider: Provider): AgentConfig | null {
+  const kind = providerKinds[provider];
+  return kind !== null && isInstalled(wish, bare(kind)) ? bare(kind) : null;
+}
+
+function byRouting(config: Config, { role, team, tags }: Task['routing']): string | null {
+  if (role === null && team === null && tags.length === 0) return null;
+  const members = team === null ? null : (config.teams[team] ?? []);
+  const fits = ([name, agent]: [string, AgentConfig]): boolean =>
+    (role === null || agent.roles.includes(role)) &&
+    (members === null || members.includes(name)) &&
+    tags.every((tag) => agent.tags.includes(tag));
+  return Object.entries(config.agents).find(fits)?.[0] ?? null;
+}
+
+/** The agent of another provider, when a model has to be replaced: one of config that is of its kind, else its CLI. */
+function alternative(wish: Wish, provider: string): [string, AgentConfig] {
+  const kind = providerKinds[said(provider)];
+  const known = Object.entries(wish.config.agents).find(([, agent]) => agent.kind === kind);
+  if (known !== undefined) return known;
+  const found = byProvider(wish, said(provider));
+  if (found !== null) return [found.kind, found];
+  if (kind === null) return named({ ...wish, task: { ...wish.task, fallback: null } });
+  throw notFound(wish, `there is no agent for the provider ${provider}, which the next model is of`);
+}
+
+function isInstalled({ environment }: Wish, agent: AgentConfig): boolean {
+  const adapter = adapterFor(agent.kind);
+  return (
+    adapter.way === 'program' && adapter.program !== null && whereIs(adapter.program, environment['PATH']) !== null
+  );
+}
+
+/** The TASK's own; else what config maps the profile or the complexity to; else the agent's. Null is the program's own default. */
+function modelOf(config: Config, { target, task }: TaskMessage, agent: AgentConfig, provider: Provider): string | null {
+  if (target.model !== OPEN) return target.model;
+  const mapped = [target.execution_profile, task.complexity, task.category].flatMap((key) =>
+    key === undefined ? [] : [config.models[key]?.[provider] ?? []].flat(),
+  );
+  return agent.model ?? mapped[0] ?? null;
+}
