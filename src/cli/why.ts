@@ -14,7 +14,14 @@ export async function explain(id: string, { session, ...globals }: InSession): P
     for (const other of [...task.dependsOn, ...(task.cause?.task === undefined ? [] : [task.cause.task])]) {
       others.set(other, await store.find(other));
     }
-    const found = why(task, await store.history(task.id), (other) => others.get(other), Date.now());
+    const running: Task[] = [];
+    if (task.status === 'ready' && task.writes.length > 0) {
+      for await (const other of store.tasks({ status: ['in-progress'] })) running.push(other);
+      for (let { parentId } = task; parentId !== null; parentId = others.get(parentId)?.parentId ?? null) {
+        others.set(parentId, await store.find(parentId));
+      }
+    }
+    const found = why(task, await store.history(task.id), (other) => others.get(other), Date.now(), running);
     if (globals.json) printJson(found);
     else print(describe(found, task));
   });

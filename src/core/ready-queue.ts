@@ -1,6 +1,7 @@
 /**
  * Which task comes next: the most urgent that fits, the oldest of these. Tasks of one routing stand in one line, so that a claim looks at
- * as many tasks as there are routings, not at all of them. Entries that are out of date stay in a line until they come up.
+ * as many tasks as there are routings, not at all of them. Entries that are out of date stay in a line until they come up. What waits for
+ * another to stop writing is taken out of its line when it comes up, and put back when that one has stopped: asking again costs nothing.
  */
 import { createHeap, type Heap } from './heap.ts';
 import { fits } from './laws/claim.ts';
@@ -21,6 +22,8 @@ export interface ReadyQueue {
   /** To be called with every new state of a task; `isOpen` says that all it depends on is done. */
   put(task: Task, isOpen: boolean): void;
   next(claimer: Claimer, now: number): string | undefined;
+  /** To be called when a task no longer writes: those that came up while it did stand in line again. */
+  stopped(writer: string): void;
   /** When the next task comes out of its backoff; undefined where none waits. */
   nextTime(): number | undefined;
 }
@@ -33,10 +36,18 @@ const RANK = Object.fromEntries(TASK_PRIORITIES.map((priority, rank) => [priorit
 const isBefore = (a: Entry, b: Entry): boolean =>
   a.rank !== b.rank ? a.rank < b.rank : compareTaskIds(a.id, b.id) < 0;
 
-export function createReadyQueue(find: (id: string) => Task | undefined, isOpen: (task: Task) => boolean): ReadyQueue {
+export function createReadyQueue(
+  find: (id: string) => Task | undefined,
+  isOpen: (task: Task) => boolean,
+  /** The running task that writes where this one will. */
+  inTheWay: (task: Task) => string | undefined = () => undefined,
+): ReadyQueue {
   const lines = new Map<string, Line>();
   /** Ready, but not before its time. */
   const later = createHeap<{ readonly id: string; readonly at: number }>((a, b) => a.at < b.at);
+
+  /** By the task that they wait for. */
+  const aside = new Map<string, string[]>();
 
   const lineOf = (routing: Routing): Line => {
     const key = keyOf(routing);
@@ -58,6 +69,12 @@ export function createReadyQueue(find: (id: string) => Task | undefined, isOpen:
     }
   };
 
+  const setAside = (id: string, writer: string): void => {
+    const list = aside.get(writer);
+    if (list === undefined) aside.set(writer, [id]);
+    else list.push(id);
+  };
+
   /** The first entry of a line that still is what it was when it was entered. */
   const first = (key: string, line: Line, now: number): Entry | undefined => {
     for (let top = line.entries.peek(); top !== undefined; top = line.entries.peek()) {
@@ -68,8 +85,10 @@ export function createReadyQueue(find: (id: string) => Task | undefined, isOpen:
         RANK[task.priority] === top.rank &&
         isOpen(task) &&
         keyOf(task.routing) === key;
-      if (holds) return top;
+      const writer = holds ? inTheWay(task) : undefined;
+      if (holds && writer === undefined) return top;
       line.entries.pop();
+      if (writer !== undefined) setAside(top.id, writer);
       // A clock may be set back; what has been woken too early sleeps once more.
       if (task?.status === 'ready' && task.availableAt > now) later.push({ id: task.id, at: task.availableAt });
     }
@@ -92,6 +111,14 @@ export function createReadyQueue(find: (id: string) => Task | undefined, isOpen:
         if (entry !== undefined && (best === undefined || isBefore(entry, best))) best = entry;
       }
       return best?.id;
+    },
+    stopped(writer) {
+      const waiting = aside.get(writer) ?? [];
+      aside.delete(writer);
+      for (const id of waiting) {
+        const task = find(id);
+        if (task?.status === 'ready') enter(task);
+      }
     },
     nextTime: () => later.peek()?.at,
   };

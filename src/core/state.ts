@@ -1,5 +1,6 @@
 /** What memory holds: the fold of all records, and the few indices that decisions need. Tasks are never changed, only replaced. */
 import type { Change, Facts, Slice } from './laws/decision.ts';
+import { writerInTheWay } from './laws/writes.ts';
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
 import { expandTask, isRunning, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
 
@@ -39,7 +40,12 @@ export function createState(): State {
   const signs = new Map<string, number>();
 
   const isOpen = (task: Task): boolean => task.dependsOn.every((id) => tasks.get(id)?.status === 'done');
-  const queue = createReadyQueue((id) => tasks.get(id), isOpen);
+  /** Those in progress that say what they write; few, and mostly none. */
+  const writers = new Map<string, Task>();
+  const find = (id: string): Task | undefined => tasks.get(id);
+  const queue = createReadyQueue(find, isOpen, (task) =>
+    writers.size === 0 ? undefined : writerInTheWay(task, writers.values(), find)?.task.id,
+  );
 
   const index = (task: Task): void => {
     const { day, number } = partsOfId(task.id);
@@ -53,11 +59,9 @@ export function createState(): State {
   };
 
   let running = 0;
-  /** Those in progress that say what they write; few, and mostly none. */
-  const writers = new Map<string, Task>();
   const noteWriter = (task: Task): void => {
     if (task.status === 'in-progress' && task.writes.length > 0) writers.set(task.id, task);
-    else writers.delete(task.id);
+    else if (writers.delete(task.id)) queue.stopped(task.id);
   };
 
   const take = (change: Change): void => {
@@ -87,7 +91,7 @@ export function createState(): State {
     },
     queue,
     all: () => tasks.values(),
-    task: (id) => tasks.get(id),
+    task: find,
     byExternalId: (session, externalId) =>
       each(externalIds.get(externalId)).find((id) => tasks.get(id)?.session === session),
     named: (externalId) => each(externalIds.get(externalId)),

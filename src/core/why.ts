@@ -1,5 +1,6 @@
 /** Why a task is as it is, from recorded facts, and what has to happen next. */
 import type { Event } from './laws/decision.ts';
+import { writerInTheWay } from './laws/writes.ts';
 import type { StoredRecord } from './store.ts';
 import { isFinal, isRunning, type Task } from './task.ts';
 import { isoTime } from './task-json.ts';
@@ -14,6 +15,7 @@ export interface Fact {
 /** What has to happen before the task goes on: a sentence, and what it speaks of. */
 export type Wait = { readonly text: string } & (
   | { readonly for: 'dependency'; readonly task: string; readonly status: Task['status'] | null }
+  | { readonly for: 'writer'; readonly task: string; readonly path: string }
   | { readonly for: 'time'; readonly until: string }
   | {
       readonly for: 'agent';
@@ -37,11 +39,18 @@ export interface Why {
 
 type Find = (id: string) => Task | undefined;
 
-export const why = (task: Task, history: readonly StoredRecord[], find: Find, now: number): Why => ({
+/** `writers`: the tasks in progress, or at least those of them that say what they write. */
+export const why = (
+  task: Task,
+  history: readonly StoredRecord[],
+  find: Find,
+  now: number,
+  writers: Iterable<Task> = [],
+): Why => ({
   id: task.id,
   status: task.status,
   because: because(task, history),
-  waitsFor: waitsFor(task, find, now),
+  waitsFor: waitsFor(task, find, now, writers),
 });
 
 /** What is told whenever it happened: how it began, and every attempt that failed or was turned away. */
@@ -52,7 +61,7 @@ const isToldAlways = ({ type }: Event): boolean =>
   /\.(?:refused|rejected|unreadable)$/.test(type);
 
 /** What may be the reason for a move or for what came of it, and is told from the last move on. */
-const REASONS = ['task.transitioned', 'run.reported', 'run.resumed', 'run.judged', 'task.retried'];
+const REASONS = ['task.transitioned', 'task.fallback', 'run.reported', 'run.resumed', 'run.judged', 'task.retried'];
 /** The fields of an edit that change what a task waits for. */
 const BEARING = ['dependsOn', 'routing', 'reviewRequired'];
 
@@ -87,13 +96,13 @@ const lastTransition = (task: Task, history: readonly StoredRecord[]): number =>
   history.findLast(({ events }) => events.some((event) => event.task === task.id && event.type === 'task.transitioned'))
     ?.seq ?? 0;
 
-function waitsFor(task: Task, find: Find, now: number): Wait[] {
+function waitsFor(task: Task, find: Find, now: number, writers: Iterable<Task>): Wait[] {
   if (isFinal(task.status)) return [];
   switch (task.status) {
     case 'backlog':
       return [...openDependencies(task, find), person('a person to make it ready', `baton task move ${task.id} ready`)];
     case 'ready':
-      return whenReady(task, find, now);
+      return whenReady(task, find, now, writers);
     case 'in-progress':
       return [atWork(task)];
     case 'review':
@@ -115,11 +124,16 @@ function openDependencies(task: Task, find: Find): Wait[] {
   });
 }
 
-function whenReady(task: Task, find: Find, now: number): Wait[] {
+function whenReady(task: Task, find: Find, now: number, writers: Iterable<Task>): Wait[] {
   const before = openDependencies(task, find);
   if (task.availableAt > now) {
     const until = isoTime(task.availableAt);
     before.push({ for: 'time', text: `${until}, when it may be tried again`, until });
+  }
+  const writer = writerInTheWay(task, writers, find);
+  if (writer !== null) {
+    const { path, task: other } = writer;
+    before.push({ for: 'writer', text: `${other.id} to stop writing ${path}`, task: other.id, path });
   }
   return before.length > 0 ? before : [forAgent(task)];
 }

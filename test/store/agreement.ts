@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { Actor, NewTask, TaskMessage } from '../../src/core/laws/messages.ts';
 import { createState } from '../../src/core/state.ts';
 import type { Answer, Store, StoredRecord } from '../../src/core/store.ts';
-import { TASK_STATUSES, type Task, type TaskStatus } from '../../src/core/task.ts';
+import { FALLBACK_TRIGGERS, TASK_STATUSES, type Task, type TaskStatus } from '../../src/core/task.ts';
 import type { OpenStore } from './conformance.ts';
 import {
   ancestors,
@@ -97,7 +97,7 @@ const listOf = async (store: Store): Promise<Task[]> => {
   return tasks;
 };
 
-const RUN_KEYS = ['id', 'attempt', 'agent', 'startedAt', 'endedAt', 'status', 'leaseMs', 'outcome'] as const;
+const RUN_KEYS = ['id', 'attempt', 'agent', 'model', 'startedAt', 'endedAt', 'status', 'leaseMs', 'outcome'] as const;
 const KEYS = [
   ...(['id', 'externalId', 'status', 'priority', 'agent', 'role', 'tags', 'session', 'parentId', 'depth'] as const),
   ...([
@@ -110,6 +110,8 @@ const KEYS = [
     'reviewRequired',
     'usd',
     'messages',
+    'used',
+    'writes',
   ] as const),
 ];
 
@@ -123,13 +125,14 @@ const written = (
     ...(run === null ? ['no run'] : RUN_KEYS.map((key) => `run ${key} ${run[key]}`)),
   ].join('\n');
 
-const ofTask = ({ routing: { agent, role, tags }, retry, run, cause, cost, ...task }: Task): string =>
+const ofTask = ({ routing: { agent, role, tags }, retry, run, cause, cost, fallback, ...task }: Task): string =>
   written(
     {
       ...task,
       ...{ agent, role, tags, maxRetries: retry.maxRetries, cause: cause?.code ?? null, usd: cost.usd },
       dependsOn: [...task.dependsOn],
       messages: [...task.messages],
+      used: [...(fallback?.used ?? [])],
     },
     run,
   );
@@ -227,6 +230,12 @@ const resolve = (model: Model, names: readonly (number | string)[]): string[] =>
 const said = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 
+const alternative = fc.record({
+  provider: fc.constant('OTHER'),
+  model: fc.constantFrom('m-1', 'm-2'),
+  trigger: fc.constantFrom(...FALLBACK_TRIGGERS),
+});
+
 const newTask = fc.record({
   id: some(fc.constantFrom('TASK-2026-03-01-500', 'TASK-2026-03-02-999', 'TASK-2026-03-01-001', 'T-1')),
   externalId: some(fc.constantFrom('A', 'B', 'C', 'D', 'E', 'F')),
@@ -237,11 +246,16 @@ const newTask = fc.record({
   parent: some(pick),
   dependsOn: dependencies,
   retry: some(
-    fc.record({
-      maxRetries: fc.constantFrom(0, 1, 2, 6),
-      backoffSeconds: fc.constantFrom([], [1], [1, 5], [0, 60]),
-    }),
+    fc
+      .record({
+        maxRetries: fc.constantFrom(0, 1, 2, 6),
+        backoffSeconds: fc.constantFrom([], [1], [1, 5], [0, 60]),
+        alternatives: some(fc.array(alternative, { minLength: 1, maxLength: 3 })),
+        stopOnCritical: some(fc.boolean()),
+      })
+      .map(said),
   ),
+  writes: some(fc.constantFrom(['/w/a'], ['/w/a/b', '/x'], ['/w'], ['/w/ab'], [])),
   reviewRequired: some(fc.boolean()),
 });
 type Wish = typeof newTask extends fc.Arbitrary<infer T> ? T : never;
@@ -273,12 +287,14 @@ const indexIn = ({ tasks }: Model, status: TaskStatus, at: number): number => {
 };
 const back = fc.constantFrom(0, 0, 0, 0, 0, 1);
 const outcome = fc.constantFrom('done', 'done', 'partial', 'needs_review', 'blocked', 'failed' as const);
-const code = fc.constantFrom('E_TIMEOUT', 'E_PROCESS_CRASH', 'E_PERMISSION_DENIED');
+const code = fc.constantFrom('E_TIMEOUT', 'E_PROCESS_CRASH', 'E_PERMISSION_DENIED', 'E_COST_LIMIT_EXCEEDED');
 const claimer = fc.constantFrom(
   { agent: 'emma' },
   { agent: 'emma', roles: ['agent'], tags: ['b', 'a'] },
   { agent: 'emma', roles: ['agent'], tags: ['b', 'a'] },
   { agent: 'zed', roles: ['agent'], tags: ['a'] },
+  { agent: 'emma', any: true },
+  { agent: 'emma', any: true, except: ['zed'] },
 );
 
 /** Where a history begins: some tasks, each of which may wait for those before it. */
@@ -286,10 +302,10 @@ const beginning = fc
   .array(fc.tuple(newTask, fc.array(pick, { maxLength: 2 })), { minLength: 3, maxLength: 8 })
   .map((wishes) =>
     wishes.map(
-      ([{ retry, priority: urgency, routing: who, reviewRequired, status }, dependsOn], i): NewTask => ({
+      ([{ retry, priority: urgency, routing: who, reviewRequired, writes, status }, dependsOn], i): NewTask => ({
         title: 't',
         status,
-        ...said({ retry, priority: urgency, routing: who, reviewRequired }),
+        ...said({ retry, priority: urgency, routing: who, reviewRequired, writes }),
         dependsOn: i === 0 ? [] : dependsOn.map((at) => `TASK-2026-03-01-00${(at % i) + 1}`),
       }),
     ),
@@ -358,9 +374,14 @@ const steps = fc.oneof(
     fc.record({
       at: fc.constantFrom(undefined, undefined, undefined, 0, 3, 5),
       claimer,
+      model: some(fc.constantFrom('m-0')),
       leaseMs: fc.constantFrom(1000, 60_000),
     }),
-    (model, { at, ...rest }) => ({ type: 'task.claim', ...rest, ...(at === undefined ? {} : { id: idAt(model, at) }) }),
+    (model, { at, ...rest }) => ({
+      type: 'task.claim',
+      ...said(rest),
+      ...(at === undefined ? {} : { id: idAt(model, at) }),
+    }),
   ),
   message(
     6,
@@ -393,11 +414,12 @@ const steps = fc.oneof(
   message(
     4,
     'fail',
-    fc.record({ at: pick, back, code, usd: fc.nat(2) }),
+    fc.record({ at: pick, back, code, usd: fc.nat(2), final: some(fc.nat(3)) }),
     (model, { at, back: older, usd, ...rest }) => ({
       type: 'run.fail',
       run: runOf(model, indexIn(model, 'in-progress', at), older),
       code: rest.code,
+      ...(rest.final === 0 ? { final: true } : {}),
       message: 'm',
       cost: { usd },
     }),

@@ -3,12 +3,13 @@
  * and sharing nothing with `src` but types, so that a mistake would have to be made twice.
  */
 import type { Actor, Claimer, NewTask, TaskMessage } from '../../src/core/laws/messages.ts';
-import type { TaskPriority, TaskStatus } from '../../src/core/task.ts';
+import type { Alternative, TaskPriority, TaskStatus } from '../../src/core/task.ts';
 
 export interface ModelRun {
   id: string;
   attempt: number;
   agent: string;
+  model: string | null;
   startedAt: number;
   endedAt: number | null;
   status: string;
@@ -31,6 +32,11 @@ export interface ModelTask {
   dependsOn: string[];
   maxRetries: number;
   backoff: readonly number[];
+  alternatives: readonly Alternative[];
+  stopOnCritical: boolean;
+  /** The places of the alternatives that had their turn. */
+  used: number[];
+  writes: readonly string[];
   attempts: number;
   runs: number;
   run: ModelRun | null;
@@ -171,6 +177,10 @@ function add(model: Model, items: readonly NewTask[]): Said {
       dependsOn: [],
       maxRetries: item.retry?.maxRetries ?? 0,
       backoff: item.retry?.backoffSeconds ?? [30, 120, 300],
+      alternatives: item.retry?.alternatives ?? [],
+      stopOnCritical: item.retry?.stopOnCritical ?? false,
+      used: [],
+      writes: item.writes ?? [],
       attempts: 0,
       runs: 0,
       run: null,
@@ -217,21 +227,26 @@ function move(model: Model, task: ModelTask, to: TaskStatus, by: Actor): Said {
   if (to === 'done' && !mayApprove) return no('E_PERMISSION_DENIED');
   if (to === 'ready' && isStuck(model, task)) return no('E_DEPENDENCY_FAILED');
   if (to === 'in-progress' && !isOpen(model, task)) return no('E_NOT_CLAIMABLE');
-  if (task.status === 'deadletter') task.attempts = 0;
+  if (task.status === 'deadletter') anew(task);
   put(model, task, to, to === 'blocked' || to === 'deadletter' ? 'E_MOVED' : null);
   return yes(task.id);
+}
+
+function anew(task: ModelTask): void {
+  task.attempts = 0;
+  task.used = [];
 }
 
 function retry(model: Model, task: ModelTask, by: Actor): Said {
   if (task.status === 'ready') {
     if (task.attempts === 0 && task.availableAt <= model.now) return same(task);
-    task.attempts = 0;
+    anew(task);
     task.availableAt = 0;
     return yes(task.id);
   }
   if (task.status === 'backlog' || task.run?.status === 'running') return no('E_ILLEGAL_MOVE');
   const said = move(model, task, 'ready', by);
-  if (said.kind === 'changed') task.attempts = 0;
+  if (said.kind === 'changed') anew(task);
   return said;
 }
 
@@ -265,13 +280,32 @@ function edit(model: Model, task: ModelTask, asked: Extract<TaskMessage, { type:
 
 const PRIORITIES: readonly TaskPriority[] = ['critical', 'high', 'normal', 'low'];
 
-const mayDo = (task: ModelTask, { agent, roles = [], tags = [] }: Claimer): boolean =>
-  task.agent !== null
-    ? task.agent === agent
-    : (task.role === null || roles.includes(task.role)) && task.tags.every((tag) => tags.includes(tag));
+const mayDo = (task: ModelTask, { agent, roles = [], tags = [], any, except = [] }: Claimer): boolean =>
+  any === true
+    ? task.agent === null || !except.includes(task.agent)
+    : task.agent !== null
+      ? task.agent === agent
+      : (task.role === null || roles.includes(task.role)) && task.tags.every((tag) => tags.includes(tag));
 
 /** Day and number as one number, to sort by. */
 const age = (id: string): number => Number(id.slice(5, 15).replaceAll('-', '')) * 1e6 + Number(id.slice(16));
+
+/** Of plain paths without dots: one is the other or begins with it and a slash. */
+const isBelow = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`);
+
+const parents = (model: Model, task: ModelTask): string[] => {
+  const parent = find(model, task.parentId ?? '');
+  return parent === undefined ? [] : [parent.id, ...parents(model, parent)];
+};
+
+/** Another that runs writes in the same place, and is not the one that delegated this. */
+const isCrowded = (model: Model, task: ModelTask): boolean =>
+  model.tasks.some(
+    (other) =>
+      other.status === 'in-progress' &&
+      other.writes.some((a) => task.writes.some((b) => isBelow(a, b) || isBelow(b, a))) &&
+      !parents(model, task).includes(other.id),
+  );
 
 function claim(model: Model, asked: Extract<TaskMessage, { type: 'task.claim' }>): Said {
   const free = model.tasks.filter(
@@ -279,6 +313,7 @@ function claim(model: Model, asked: Extract<TaskMessage, { type: 'task.claim' }>
       task.status === 'ready' &&
       task.availableAt <= model.now &&
       isOpen(model, task) &&
+      !isCrowded(model, task) &&
       mayDo(task, asked.claimer) &&
       (asked.id === undefined || asked.id === task.id),
   );
@@ -294,7 +329,8 @@ function claim(model: Model, asked: Extract<TaskMessage, { type: 'task.claim' }>
   task.run = {
     id: `${task.id}-r${task.runs}`,
     attempt: task.attempts,
-    agent: asked.claimer.agent,
+    agent: task.agent ?? asked.claimer.agent,
+    model: task.alternatives[task.used.at(-1) ?? -1]?.model ?? asked.model ?? null,
     startedAt: model.now,
     endedAt: null,
     status: 'running',
@@ -310,14 +346,47 @@ export const isCurrent = (task: ModelTask | undefined, run: string): boolean =>
 
 const PERMANENT = ['E_AGENT_NOT_FOUND', 'E_MODEL_UNAVAILABLE', 'E_CREDENTIALS', 'E_PERMISSION_DENIED'];
 
-const wait = (task: ModelTask): number =>
-  1000 * (task.attempts === 0 ? 0 : (task.backoff[task.attempts - 1] ?? task.backoff.at(-1) ?? 0));
+const CRITICAL = [
+  'E_PROCESS_CRASH',
+  'E_HEARTBEAT_FAILURE',
+  'E_PERMISSION_DENIED',
+  'E_MODEL_UNAVAILABLE',
+  'E_AGENT_NOT_FOUND',
+];
 
-function fails(model: Model, task: ModelTask, code: string): void {
+/** Without those that had another model for the first time. */
+const counted = (task: ModelTask): number => task.attempts - task.used.length;
+
+const wait = (task: ModelTask): number =>
+  1000 * (counted(task) === 0 ? 0 : (task.backoff[counted(task) - 1] ?? task.backoff.at(-1) ?? 0));
+
+/** Another model, or the same once more; false where neither is left. */
+function again(model: Model, task: ModelTask, code: string): boolean {
+  if (task.stopOnCritical && CRITICAL.includes(code)) return false;
+  const isLeft = !PERMANENT.includes(code) && code !== 'E_COST_LIMIT_EXCEEDED' && counted(task) <= task.maxRetries;
+  for (const [i, { trigger }] of task.alternatives.entries()) {
+    const isMeant =
+      trigger === 'FIRST_ERROR' ||
+      (trigger === 'TIMEOUT' && code === 'E_TIMEOUT') ||
+      (trigger === 'COST_LIMIT_EXCEEDED' && code === 'E_COST_LIMIT_EXCEEDED') ||
+      (trigger === 'CRITICAL_ERROR' && CRITICAL.includes(code)) ||
+      (trigger === 'ALL_ERRORS' && !isLeft);
+    if (!isMeant || task.used.includes(i)) continue;
+    task.used = [...task.used, i];
+    put(model, task, 'ready', code);
+    return true;
+  }
+  if (isLeft) put(model, task, 'ready', code, model.now + wait(task));
+  return isLeft;
+}
+
+function fails(model: Model, task: ModelTask, code: string, isLast = false): void {
   end(model, task, 'failed', 'failed');
-  if (!PERMANENT.includes(code) && task.attempts <= task.maxRetries)
-    put(model, task, 'ready', code, model.now + wait(task));
-  else put(model, task, 'deadletter', code);
+  if (isLast) put(model, task, 'deadletter', code);
+  else if (!again(model, task, code)) {
+    const isStopped = task.stopOnCritical && CRITICAL.includes(code);
+    put(model, task, 'deadletter', task.used.length > 0 && !isStopped ? 'E_ALL_MODELS_EXHAUSTED' : code);
+  }
 }
 
 function claims(model: Model, task: ModelTask, outcome: string): void {
@@ -337,7 +406,7 @@ function ofRun(model: Model, task: ModelTask, message: OfRun, by: Actor): Said {
   if (message.type === 'run.resume') return resume(model, task, message);
   task.usd += message.cost?.usd ?? 0;
   if (message.type === 'run.fail') {
-    fails(model, task, message.code);
+    fails(model, task, message.code, message.final);
     return yes(task.id);
   }
   if (message.messageId !== undefined) task.messages = [...task.messages, message.messageId];
@@ -352,7 +421,7 @@ function resume(model: Model, task: ModelTask, message: Extract<OfRun, { type: '
   if (message.result === 'unreadable') return yes(task.id);
   if (message.result === 'none') {
     end(model, task, 'expired', null);
-    put(model, task, task.attempts < 5 || task.attempts <= task.maxRetries ? 'ready' : 'deadletter', 'E_RUN_EXPIRED');
+    put(model, task, counted(task) < 5 || counted(task) <= task.maxRetries ? 'ready' : 'deadletter', 'E_RUN_EXPIRED');
   } else if (message.result === 'failed') {
     fails(model, task, 'E_UNKNOWN');
   } else {
@@ -366,8 +435,7 @@ function judge(model: Model, task: ModelTask, message: Extract<OfRun, { type: 'r
   if (task.status === 'done' && task.run?.id === message.run) return same(task);
   if (task.status !== 'review' || task.run?.id !== message.run) return no('E_STALE_RUN');
   if (!message.passed) {
-    if (task.attempts <= task.maxRetries) put(model, task, 'ready', 'E_EVIDENCE', model.now + wait(task));
-    else task.cause = 'E_EVIDENCE';
+    if (!again(model, task, 'E_EVIDENCE')) task.cause = 'E_EVIDENCE';
   } else if (task.run.outcome === 'done' && !task.reviewRequired) {
     put(model, task, 'done', null);
   } else {

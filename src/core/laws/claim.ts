@@ -4,11 +4,13 @@ import { type Decision, refused } from './decision.ts';
 import { openDependency } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Claimer, TaskMessage } from './messages.ts';
+import { writerInTheWay } from './writes.ts';
 
 type Claim = Extract<TaskMessage, { type: 'task.claim' }>;
 
-/** By agent, else by role, team and all the tags; a task that says none of these is anybody's. */
+/** Whoever takes any leaves only what is for an agent it was told to leave. Else by agent, else by role, team and all the tags; a task that says none of these is anybody's. */
 export function fits(routing: Routing, claimer: Claimer): boolean {
+  if (claimer.any === true) return routing.agent === null || claimer.except?.includes(routing.agent) !== true;
   if (routing.agent !== null) return routing.agent === claimer.agent;
   if (routing.role !== null && !claimer.roles?.includes(routing.role)) return false;
   if (routing.team !== null && !claimer.teams?.includes(routing.team)) return false;
@@ -16,18 +18,25 @@ export function fits(routing: Routing, claimer: Claimer): boolean {
 }
 
 /** What keeps a ready task from being claimed now; null where nothing does. */
-export function notClaimable(task: Task, now: number, find: (id: string) => Task | undefined): string | null {
+export function notClaimable(
+  task: Task,
+  now: number,
+  find: (id: string) => Task | undefined,
+  writers: Iterable<Task>,
+): string | null {
   if (task.status !== 'ready') return `it is ${task.status}`;
   if (task.availableAt > now) return `it may be tried again at ${new Date(task.availableAt).toISOString()}`;
   const open = openDependency(task, find);
-  return open === undefined ? null : `it waits for ${open}, which is ${find(open)?.status ?? 'unknown'}`;
+  if (open !== undefined) return `it waits for ${open}, which is ${find(open)?.status ?? 'unknown'}`;
+  const writer = writerInTheWay(task, writers, find);
+  return writer === null ? null : `it waits for ${writer.task.id}, which writes ${writer.path}`;
 }
 
 export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decision {
   if (task === undefined) {
     return refused('E_NOTHING_READY', `there is no ready task for ${asked.claimer.agent}`, null);
   }
-  const reason = notClaimable(task, draft.now, draft.task);
+  const reason = notClaimable(task, draft.now, draft.task, draft.slice.writers());
   if (reason !== null) return refused('E_NOT_CLAIMABLE', `${task.id} cannot be claimed: ${reason}`);
   if (!fits(task.routing, asked.claimer)) {
     return refused('E_NOT_CLAIMABLE', `${task.id} is not for ${asked.claimer.agent}`, `why: baton why ${task.id}`);
@@ -35,8 +44,10 @@ export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decis
   const run: Run = {
     id: runId(task.id, task.runs + 1),
     attempt: task.attempts + 1,
-    agent: asked.claimer.agent,
-    model: asked.model ?? null,
+    // With a claimer of any the task's own; else it is the claimer's already.
+    agent: task.routing.agent ?? asked.claimer.agent,
+    // A model was given up for this one, which the claimer may not know.
+    model: task.fallback?.model ?? asked.model ?? null,
     startedAt: draft.now,
     endedAt: null,
     status: 'running',

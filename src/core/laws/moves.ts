@@ -56,7 +56,7 @@ function fieldsFor(task: Task, to: TaskStatus, reason: string | undefined): Part
     return { cause: { code: 'E_MOVED', message: reason ?? 'moved by hand' }, availableAt: 0 };
   }
   // A deadletter that is made ready starts anew; its attempts were used up.
-  if (task.status === 'deadletter') return { cause: null, availableAt: 0, attempts: 0 };
+  if (task.status === 'deadletter') return { cause: null, availableAt: 0, attempts: 0, fallback: null };
   return { cause: null, availableAt: 0 };
 }
 
@@ -71,7 +71,7 @@ export function cancel(draft: Draft, task: Task, reason: string | undefined): De
 export function retry(draft: Draft, task: Task): Decision {
   if (task.status === 'ready') {
     if (task.availableAt <= draft.now && task.attempts === 0) return same(task.id);
-    draft.set(task.id, { availableAt: 0, attempts: 0 });
+    draft.set(task.id, { availableAt: 0, attempts: 0, fallback: null });
     draft.event('task.retried', task.id, null, { from: 'ready' });
     return draft.decision(task.session, [task.id]);
   }
@@ -84,7 +84,7 @@ export function retry(draft: Draft, task: Task): Decision {
   }
   const moved = move(draft, task, 'ready', 'retry');
   if (moved.kind !== 'changed') return moved;
-  draft.set(task.id, { attempts: 0 });
+  draft.set(task.id, { attempts: 0, fallback: null });
   draft.event('task.retried', task.id, null, { from: task.status });
   return draft.decision(task.session, [task.id]);
 }

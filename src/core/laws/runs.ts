@@ -5,7 +5,7 @@ import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Amount, TaskMessage } from './messages.ts';
-import { backoffMs, isPermanent, mayRetry } from './retries.ts';
+import { countedAttempts, type NextStep, nextStep } from './retries.ts';
 
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 
@@ -74,23 +74,50 @@ function settleClaim(
 export function fail(draft: Draft, task: Task, said: Of<'run.fail'>): Decision {
   const stale = staleRun(task, said.run);
   if (stale !== null) return stale;
-  failed(draft, task, said.code, said.message, { cost: plus(task.cost, said.cost) });
+  failed(draft, task, said.code, said.message, { cost: plus(task.cost, said.cost) }, said.final);
   return draft.decision(task.session, [task.id]);
 }
 
-/** Another attempt after a while where the policy leaves one; else the deadletter, with the cause. */
-function failed(draft: Draft, task: Task, code: string, message: string, fields: Partial<Task>): void {
+/** Another model or another attempt where the policy leaves one; else the deadletter, with the cause. */
+function failed(
+  draft: Draft,
+  task: Task,
+  code: string,
+  message: string,
+  fields: Partial<Task>,
+  isLast: boolean | undefined = false,
+): void {
   const run = ended(task.run, 'failed', draft.now, 'failed');
   const cause: Cause = { code, message };
-  const again = !isPermanent(code) && mayRetry(task.retry, task.attempts);
   draft.event('run.failed', task.id, run?.id, { code, message, attempt: task.attempts });
-  if (again) {
-    const availableAt = draft.now + backoffMs(task.retry, task.attempts);
-    const detail = { code, availableAt: new Date(availableAt).toISOString() };
-    draft.transition(task.id, 'ready', { run, cause, availableAt, ...fields }, detail);
-  } else {
-    draft.transition(task.id, 'deadletter', { run, cause, availableAt: 0, ...fields }, { code });
+  const next: NextStep = isLast ? { kind: 'stop', cause } : nextStep(task, cause);
+  if (next.kind === 'stop') {
+    const set = { run, cause: next.cause, availableAt: 0, ...fields };
+    draft.transition(task.id, 'deadletter', set, { code: next.cause.code });
     onTransition(draft, task, 'deadletter');
+  } else {
+    tryAgain(draft, task, next, cause, { run, ...fields });
+  }
+}
+
+/** Ready once more: with another model at once, or with the same after a while. */
+function tryAgain(
+  draft: Draft,
+  task: Task,
+  next: Exclude<NextStep, { kind: 'stop' }>,
+  cause: Cause,
+  fields: Partial<Task>,
+): void {
+  const { code } = cause;
+  if (next.kind === 'fallback') {
+    const { model, provider, trigger } = next.to;
+    const from = task.fallback?.model ?? task.run?.model ?? null;
+    draft.event('task.fallback', task.id, task.run?.id, { from, to: model, provider, trigger, code });
+    draft.transition(task.id, 'ready', { cause, availableAt: 0, fallback: next.fallback, ...fields }, { code });
+  } else {
+    const availableAt = draft.now + next.waitMs;
+    const detail = { code, availableAt: new Date(availableAt).toISOString() };
+    draft.transition(task.id, 'ready', { cause, availableAt, ...fields }, detail);
   }
 }
 
@@ -101,7 +128,7 @@ function expired(draft: Draft, task: Task, fields: Partial<Task>): void {
   const run = ended(task.run, 'expired', draft.now, null);
   const cause: Cause = { code: 'E_RUN_EXPIRED', message: `${run?.id} went silent and left no result` };
   draft.event('run.expired', task.id, run?.id, { code: cause.code, attempt: task.attempts });
-  if (task.attempts <= Math.max(task.retry.maxRetries, MOST_EXPIRIES - 1)) {
+  if (countedAttempts(task) <= Math.max(task.retry.maxRetries, MOST_EXPIRIES - 1)) {
     draft.transition(task.id, 'ready', { run, cause, availableAt: 0, ...fields }, { code: cause.code });
   } else {
     draft.transition(task.id, 'deadletter', { run, cause, availableAt: 0, ...fields }, { code: cause.code });
@@ -125,12 +152,10 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     else draft.transition(task.id, 'done', { cause: null }, { evidence: 'proven' });
   } else {
     const cause: Cause = { code: 'E_EVIDENCE', message: findings[0] ?? 'the evidence does not bear the claim out' };
-    if (mayRetry(task.retry, task.attempts)) {
-      const availableAt = draft.now + backoffMs(task.retry, task.attempts);
-      draft.transition(task.id, 'ready', { cause, availableAt }, { code: cause.code });
-    } else {
-      draft.set(task.id, { cause });
-    }
+    const next = nextStep(task, cause);
+    // With nothing left it stays in review with the findings (DECISIONS §6).
+    if (next.kind === 'stop') draft.set(task.id, { cause });
+    else tryAgain(draft, task, next, cause, {});
   }
   return draft.decision(task.session, [task.id]);
 }
