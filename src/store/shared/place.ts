@@ -1,9 +1,9 @@
 /** Where the owner of a data folder is found: the names of its lock and of its socket, both made from the folder's real path. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
+import { checkedFolder, runtimeFolder } from '../../process/runtime-folder.ts';
 
 export interface Place {
   /** The data folder's real path. */
@@ -31,8 +31,7 @@ export interface PlaceOptions {
 export function findPlace({ dir, secret, runtimeDir }: PlaceOptions): Place {
   const real = realpathSync(dir);
   const key = hash('key', real, secret);
-  const folder = runtimeDir ?? runtimeFolder();
-  checkFolder(folder);
+  const folder = runtimeDir === undefined ? runtimeFolder() : checkedFolder(runtimeDir);
   const name = hash(real).slice(0, 24);
   const isWindows = process.platform === 'win32';
   // Pipes have no folder that keeps others out, so their names are not to be guessed.
@@ -47,32 +46,3 @@ const tooLong = (socket: string): BatonError =>
     `expected a path of at most ${LONGEST_SOCKET_PATH} bytes for a socket, got ${Buffer.byteLength(socket)}: ${socket}`,
     'set XDG_RUNTIME_DIR or TMPDIR to a folder with a shorter path',
   );
-
-/** The user's own folder for sockets. One that is another user's (as under `sudo -E`) is not used: what we leave there would lock its user out. */
-function runtimeFolder(): string {
-  const user = process.getuid?.();
-  const given = process.env['XDG_RUNTIME_DIR'];
-  if (given) {
-    const found = lstatSync(given, { throwIfNoEntry: false });
-    if (found?.isDirectory() && (user === undefined || found.uid === user)) return join(given, 'baton');
-  }
-  return join(tmpdir(), `baton-${user ?? 'user'}`);
-}
-
-/** Whoever may write there could put a socket of their own in the owner's place. */
-function checkFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  const user = process.getuid?.();
-  if (user === undefined) return;
-  const found = lstatSync(path);
-  const mode = found.mode & 0o777;
-  if (found.isDirectory() && found.uid === user && (mode & 0o077) === 0) return;
-  const came = found.isDirectory()
-    ? `it belongs to user ${found.uid} and has mode ${mode.toString(8).padStart(3, '0')}`
-    : 'it is not a folder';
-  throw new BatonError(
-    'E_PERMISSION_DENIED',
-    `expected the runtime folder ${path} to belong to user ${user} alone (mode 700), but ${came}`,
-    'remove it, or set XDG_RUNTIME_DIR to a folder that is yours alone',
-  );
-}

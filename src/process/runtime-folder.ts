@@ -1,0 +1,36 @@
+/** The user's own folder for sockets and what else lives only as long as a process: nobody else may look into it. */
+import { lstatSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BatonError } from '../core/errors.ts';
+
+export const runtimeFolder = (): string => checkedFolder(findFolder());
+
+/** The user's own folder for sockets. One that is another user's (as under `sudo -E`) is not used: what we leave there would lock its user out. */
+function findFolder(): string {
+  const user = process.getuid?.();
+  const given = process.env['XDG_RUNTIME_DIR'];
+  if (given) {
+    const found = lstatSync(given, { throwIfNoEntry: false });
+    if (found?.isDirectory() && (user === undefined || found.uid === user)) return join(given, 'baton');
+  }
+  return join(tmpdir(), `baton-${user ?? 'user'}`);
+}
+
+/** Makes the folder where it is not there. Whoever may write there could put a socket of their own in the place of ours. */
+export function checkedFolder(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const user = process.getuid?.();
+  if (user === undefined) return path;
+  const found = lstatSync(path);
+  const mode = found.mode & 0o777;
+  if (found.isDirectory() && found.uid === user && (mode & 0o077) === 0) return path;
+  const came = found.isDirectory()
+    ? `it belongs to user ${found.uid} and has mode ${mode.toString(8).padStart(3, '0')}`
+    : 'it is not a folder';
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `expected the runtime folder ${path} to belong to user ${user} alone (mode 700), but ${came}`,
+    'remove it, or set XDG_RUNTIME_DIR to a folder that is yours alone',
+  );
+}

@@ -1,0 +1,66 @@
+/** The two clocks of a run: how long it may take in all, and how long it may be silent. They belong to one run and touch no other. */
+import type { Policy } from '../core/policy.ts';
+
+export interface Clocks {
+  /** A sign of life. */
+  alive(): void;
+  readonly lastSign: number;
+  stop(): void;
+}
+
+export interface ClockOptions {
+  readonly policy: Pick<Policy, 'timeoutSeconds' | 'heartbeat'>;
+  readonly now: () => number;
+  /** When the time began to count. */
+  readonly startedAt: number;
+  /** The time is up. Told once. */
+  onTimeout(): void;
+  /** So many beats in a row were missed. Told once for each silence. */
+  onSilence(silentMs: number): void;
+}
+
+/** The longest time that a timer of the system can wait. */
+const LONGEST = 2 ** 31 - 1;
+
+export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: ClockOptions): Clocks {
+  const { heartbeat, timeoutSeconds } = policy;
+  const silence = heartbeat.enabled ? heartbeat.intervalSeconds * heartbeat.maxMissedBeats * 1000 : null;
+  let lastSign = now();
+  let told = false;
+  let idle: NodeJS.Timeout | undefined;
+  let wall: NodeJS.Timeout | undefined;
+
+  const waitForEnd = (): void => {
+    const left = startedAt + timeoutSeconds * 1000 - now();
+    if (left <= 0) onTimeout();
+    else wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
+  };
+
+  /** One timer that looks at the last sign when it fires: a chatty agent costs nothing. */
+  const listen = (): void => {
+    if (silence === null) return;
+    const left = lastSign + silence - now();
+    if (left > 0) idle = setTimeout(listen, Math.min(left, LONGEST));
+    else {
+      if (!told) onSilence(now() - lastSign);
+      told = true;
+      idle = setTimeout(listen, Math.min(silence, LONGEST));
+    }
+  };
+
+  waitForEnd();
+  listen();
+  return {
+    alive() {
+      lastSign = now();
+      told = false;
+    },
+    get lastSign() {
+      return lastSign;
+    },
+    stop() {
+      clearTimeout(wall);
+      clearTimeout(idle);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * What an agent says, heard as data: reports, heartbeats and progress in any dialect, from its own words or its own socket. Who speaks is
+ * known by the channel; a message that names another task is not heard.
+ */
+import type { Report } from '../core/report.ts';
+import type { Task } from '../core/task.ts';
+import { aop2, createDetector, type Found, lastReport } from '../protocol/index.ts';
+import { isFields } from '../protocol/text/fields.ts';
+
+export interface Progress {
+  readonly percentage: number | null;
+  readonly phase: string | null;
+  readonly checkpoint: string | null;
+  readonly message: string | null;
+}
+
+/** A report with what is wrong with it in the eyes of its task. */
+export interface Heard {
+  readonly report: Report;
+  readonly dialect: string;
+  /** What the guard rails ask for and is not there. */
+  readonly missing: readonly string[];
+}
+
+export interface Hearing {
+  /** A piece of what the agent says. */
+  text(piece: string): void;
+  /** A whole statement has ended; what comes next is another text. */
+  pause(): void;
+  end(): void;
+  /** The last report that counts; null while there is none. */
+  readonly heard: Heard | null;
+  /** Messages that were ours to hear and were not taken, with the reason. */
+  readonly refused: readonly { readonly kind: string; readonly reason: string }[];
+}
+
+export interface HearingOptions {
+  readonly task: Pick<Task, 'id' | 'externalId'>;
+  readonly rails: aop2.GuardRails;
+  onProgress(progress: Progress): void;
+  onReport?(heard: Heard): void;
+}
+
+/** Of these, messages that agents may have for other rooms, nothing is kept here. */
+const MOST_REFUSED = 20;
+/** GRAPH_UPDATE blocks that an OUTPUT may speak of. */
+const MOST_NODES = 50;
+
+export function createHearing({ task, rails, onProgress, onReport }: HearingOptions): Hearing {
+  let detector = createDetector();
+  let heard: Heard | null = null;
+  let nodes: Found[] = [];
+  const refused: { kind: string; reason: string }[] = [];
+  const isMine = (id: unknown): boolean => id === undefined || id === task.id || id === task.externalId;
+
+  const refuse = (message: Found, reason: string): void => {
+    if (refused.length < MOST_REFUSED)
+      refused.push({ kind: `${message.dialect} ${message.kind ?? ''}`.trim(), reason });
+  };
+
+  const take = (message: Found): void => {
+    const { dialect, kind, value, valid } = message;
+    if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
+    if (dialect === 'output' && kind === 'GRAPH_UPDATE') {
+      if (valid && nodes.length < MOST_NODES) nodes.push(message);
+      return;
+    }
+    if (!valid)
+      return refuse(message, message.problems.find(({ severity }) => severity === 'error')?.message ?? 'invalid');
+    const id = isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined;
+    if (!isMine(id)) return refuse(message, `it speaks of ${String(id)}, and its run is one of ${task.id}`);
+    if (dialect === 'aop2' && kind === 'EVENT') return event(value as aop2.EventMessage);
+    if (dialect === 'aof' && kind === 'status.update') return status(value);
+    const report = lastReport([...nodes, message]);
+    if (report === null) return;
+    const missing =
+      kind === 'RESPONSE' ? aop2.checkGuardRails(value as aop2.ResponseMessage, rails).map(({ path }) => path) : [];
+    heard = { report, dialect, missing };
+    onReport?.(heard);
+  };
+
+  const event = (said: aop2.EventMessage): void => {
+    if (said.event === 'HEARTBEAT') {
+      onProgress(progress(said.progress_percentage, said.current_phase, said.current_checkpoint, undefined));
+    } else if (said.event === 'PROGRESS_UPDATE') {
+      const { percentage, current_phase, current_checkpoint, message } = said.progress ?? {};
+      onProgress(progress(percentage, current_phase, current_checkpoint, message));
+    }
+  };
+
+  const status = (value: unknown): void => {
+    const payload = isFields(value) && isFields(value['payload']) ? value['payload'] : {};
+    const text = [payload['progress'], payload['notes']].find((item) => typeof item === 'string');
+    onProgress(progress(undefined, undefined, undefined, text as string | undefined));
+  };
+
+  const end = (): void => {
+    for (const message of detector.end()) take(message);
+    detector = createDetector();
+    nodes = [];
+  };
+
+  return {
+    text(piece) {
+      for (const message of detector.feed(piece)) take(message);
+    },
+    pause: end,
+    end,
+    get heard() {
+      return heard;
+    },
+    refused,
+  };
+}
+
+const progress = (
+  percentage: number | undefined,
+  phase: string | undefined,
+  checkpoint: string | undefined,
+  message: string | undefined,
+): Progress => ({
+  percentage: percentage ?? null,
+  phase: phase ?? null,
+  checkpoint: checkpoint ?? null,
+  message: message ?? null,
+});

@@ -1,0 +1,45 @@
+/** What an agent prints, on disk as it comes: all of it, in two files, never more of it in memory than one piece. */
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export type Stream = 'out' | 'err';
+
+export interface RunLog {
+  /** Resolves when the piece is written, so that a fast agent waits for a slow disk. */
+  write(stream: Stream, chunk: Uint8Array): Promise<void>;
+  /** Bytes so far, of both. */
+  readonly bytes: number;
+  readonly paths: Readonly<Record<Stream, string>>;
+  close(): Promise<void>;
+}
+
+/** The files are made when there is something to write. */
+export function openLog(folder: string): RunLog {
+  const paths = { out: `${folder}/out.log`, err: `${folder}/err.log` };
+  const files = new Map<Stream, Promise<FileHandle>>();
+  let bytes = 0;
+
+  const fileOf = (stream: Stream): Promise<FileHandle> => {
+    let file = files.get(stream);
+    if (file === undefined) {
+      file = mkdir(dirname(paths[stream]), { recursive: true }).then(() => open(paths[stream], 'a', 0o600));
+      files.set(stream, file);
+    }
+    return file;
+  };
+
+  return {
+    async write(stream, chunk) {
+      bytes += chunk.length;
+      await (await fileOf(stream)).writeFile(chunk);
+    },
+    get bytes() {
+      return bytes;
+    },
+    paths,
+    async close() {
+      for (const file of files.values()) await (await file).close();
+      files.clear();
+    },
+  };
+}
