@@ -1,7 +1,9 @@
 /** What `baton task add` makes of a text: of every TASK in it a task, else of all of it the body of one. Pure; reading and asking are elsewhere. */
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
-import { isTaskId, type TaskPriority } from '../core/task.ts';
+import type { Policy } from '../core/policy.ts';
+import { type Alternative, isTaskId, type RetryPolicy, type TaskPriority } from '../core/task.ts';
+import { inPattern, type PatternItem } from '../core/workflow.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import type { V1Prompt } from '../protocol/aop2/v1.ts';
@@ -20,8 +22,9 @@ export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[]
   if (tasks.length === 0) return [plainTask(text, found)];
   for (const [i, task] of tasks.entries()) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
   const messages = tasks.map(({ value }) => value as TaskMessage);
-  const waits = inPattern(messages);
-  const made = messages.map((message, i) => ({ ...ofMessage(message), ...waits[i] }));
+  const made = messages.map(ofMessage);
+  const placed = inPattern(messages.map(toPattern));
+  for (const [i, place] of placed.entries()) made[i] = { ...(made[i] as NewTask), ...place };
   const isAlone = parseJson(text) !== undefined;
   if (isAlone && made.length === 1) return withText(made, 'inputs/task.json', text);
   // Words around a TASK may matter to whoever wrote them.
@@ -81,6 +84,7 @@ function ofMessage(message: TaskMessage): NewTask {
   const { session, target, task } = message;
   const policy = policyOf(message);
   const dependsOn = namedDependencies(message);
+  const writes = writesOf(message, policy);
   return {
     ...(isTaskId(task.task_id) ? { id: task.task_id } : { externalId: task.task_id }),
     title: titleOf(task.objective) || shorten(task.objective.trim(), MOST_TITLE),
@@ -89,10 +93,40 @@ function ofMessage(message: TaskMessage): NewTask {
     routing: isOpen(message) ? {} : { agent: target.agent_name, role: target.role },
     ...(task.parent_task_id ? { parentId: task.parent_task_id } : {}),
     ...(dependsOn.length === 0 ? {} : { dependsOn }),
-    retry: { maxRetries: policy.maxRetries, backoffSeconds: policy.backoffSeconds },
+    retry: retryOf(message, policy),
+    ...(writes.length === 0 ? {} : { writes }),
     ...(asksForReview(message) ? { reviewRequired: true } : {}),
     texts: { body: task.objective, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` },
   };
+}
+
+const toPattern = (message: TaskMessage): PatternItem => ({
+  id: message.task.task_id,
+  session: message.session.session_id,
+  pattern: message.session.workflow_pattern ?? null,
+  dependsOn: namedDependencies(message),
+  parentId: message.task.parent_task_id || null,
+});
+
+function retryOf({ execution_policy: said }: TaskMessage, policy: Policy): RetryPolicy {
+  const alternatives = said?.alternative_models?.map(
+    // Without a word on when, it is for when all else has failed.
+    ({ provider, model, fallback_trigger: trigger = 'ALL_ERRORS' }): Alternative => ({ provider, model, trigger }),
+  );
+  return {
+    // Whoever asks for a retry on failure without a number means at least one.
+    maxRetries: policy.onFailure === 'RETRY' ? Math.max(policy.maxRetries, 1) : policy.maxRetries,
+    backoffSeconds: policy.backoffSeconds,
+    ...(alternatives === undefined || alternatives.length === 0 ? {} : { alternatives }),
+    ...(policy.abortOnFirstCriticalError ? { stopOnCritical: true } : {}),
+  };
+}
+
+/** What it says it writes, absolute. The whole workspace, which holds where nothing is said, would keep all tasks of it apart. */
+function writesOf({ task }: TaskMessage, { access }: Policy): string[] {
+  if (task.access?.filesystem?.write_paths === undefined) return [];
+  const root = task.environment.workspace_root.replace(/[\\/]+$/, '');
+  return access.writePaths.map((path) => (/^(?:[A-Za-z]:)?[\\/]/.test(path) ? path : `${root}/${path}`));
 }
 
 /** A prompt that named nobody and was lifted to a TASK is for anybody. */
@@ -114,24 +148,3 @@ const REVIEW = ['x_human_review_required', 'x_review_required'];
 
 const asksForReview = ({ extensions, task, guard_rails: rails }: TaskMessage): boolean =>
   [extensions, task.extensions, rails?.extensions].some((said) => REVIEW.some((key) => said?.[key] === true));
-
-/** TASKs that come together wait for each other as their session's pattern says, unless they say it themselves. */
-function inPattern(messages: readonly TaskMessage[]): readonly Partial<NewTask>[] {
-  const sessions = new Map<string, string[]>();
-  for (const { session, task } of messages) {
-    const ids = sessions.get(session.session_id);
-    if (ids === undefined) sessions.set(session.session_id, [task.task_id]);
-    else ids.push(task.task_id);
-  }
-  const seen = new Map<string, number>();
-  return messages.map((message) => {
-    const { session_id: session, workflow_pattern: pattern } = message.session;
-    const ids = sessions.get(session) ?? [];
-    const place = seen.get(session) ?? 0;
-    seen.set(session, place + 1);
-    if (place === 0 || namedDependencies(message).length > 0) return {};
-    if (pattern === 'CHAIN') return { dependsOn: ids.slice(place - 1, place) };
-    if (pattern === 'MAP_REDUCE' && place === ids.length - 1) return { dependsOn: ids.slice(0, -1) };
-    return {};
-  });
-}

@@ -29,7 +29,15 @@ describe('a TASK', () => {
         session: 'AOP-SESSION-2026-02-26-001',
         priority: 'normal',
         routing: { agent: 'Emma', role: 'EXECUTOR' },
-        retry: { maxRetries: 1, backoffSeconds: [30, 120, 300] },
+        retry: {
+          maxRetries: 1,
+          backoffSeconds: [30, 120, 300],
+          alternatives: [
+            { provider: 'GEMINI', model: 'gemini-2.5-pro', trigger: 'TIMEOUT' },
+            { provider: 'CLAUDE', model: 'claude-opus-4-6', trigger: 'ALL_ERRORS' },
+          ],
+        },
+        writes: ['C:/workspace/project-x/src', 'C:/workspace/project-x/tests'],
         texts: { body: 'Refactor module X to use dependency injection.', 'inputs/task.json': text },
       },
     ]);
@@ -52,6 +60,38 @@ describe('a TASK', () => {
       ),
     );
     expect(task).toMatchObject({ reviewRequired: true, parentId: 'T-0', priority: 'critical', dependsOn: ['T-7'] });
+  });
+
+  test.each([
+    [{ max_retries: 2 }, { maxRetries: 2 }],
+    [{ on_failure: 'RETRY' }, { maxRetries: 1 }],
+    [{ on_failure: 'RETRY', max_retries: 3 }, { maxRetries: 3 }],
+    [{ abort_on_first_critical_error: true }, { maxRetries: 0, stopOnCritical: true }],
+    [{ alternative_models: [] }, { maxRetries: 0 }],
+    [
+      { alternative_models: [{ provider: 'LOCAL', model: 'm' }] },
+      { maxRetries: 0, alternatives: [{ provider: 'LOCAL', model: 'm', trigger: 'ALL_ERRORS' }] },
+    ],
+  ])('is tried again as %j says', (policy, retry) => {
+    const [task] = of(envelope('T-1', (message) => (message['execution_policy'] = policy)));
+    expect(task?.retry).toEqual({ backoffSeconds: [30, 120, 300], ...retry });
+  });
+
+  test.each([
+    [
+      { access: { filesystem: { write_paths: ['src/../lib', '/tmp/x', 'C:\\y'] } } },
+      ['/ws/src/../lib', '/tmp/x', 'C:\\y'],
+    ],
+    [{ access: { filesystem: { write_paths: ['.'] } }, constraints: { read_only_mode: true } }, undefined],
+    [{ access: { filesystem: { read_paths: ['.'] } } }, undefined],
+    [{}, undefined],
+  ])('writes what it says, absolute: %j', (said, writes) => {
+    const [task] = of(
+      envelope('T-1', (message) => {
+        Object.assign(message.task, { environment: { workspace_root: '/ws/' }, ...said });
+      }),
+    );
+    expect(task?.writes).toEqual(writes);
   });
 
   test('with words around it keeps the words too', () => {
@@ -129,6 +169,7 @@ describe('several TASKs', () => {
     ['CHAIN', [undefined, ['A'], ['B']]],
     ['MAP_REDUCE', [undefined, undefined, ['A', 'B']]],
     ['PARALLEL', [undefined, undefined, undefined]],
+    ['HIERARCHICAL', [['B', 'C'], undefined, undefined]],
   ])('wait for each other as the pattern %s says', (pattern, dependsOn) => {
     const inPattern = (id: string) => envelope(id, ({ session }) => (session['workflow_pattern'] = pattern));
     expect(of(inPattern('A'), inPattern('B'), inPattern('C')).map((task) => task.dependsOn)).toEqual(dependsOn);
