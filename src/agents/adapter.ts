@@ -25,6 +25,8 @@ export interface TurnRequest {
   readonly budget: Budget;
   /** The conversation to go on with; null begins a new one. */
   readonly resume: string | null;
+  /** What the turns before used of the conversation to go on with, as their `usage` signs said; codex counts conversations, not turns. */
+  readonly spent?: { readonly tokensInput: number; readonly tokensOutput: number };
   /** A UUID for a new conversation, where the program lets us choose. */
   readonly conversation: string;
   /** A folder of this run's own, for files that the program reads. */
