@@ -1,0 +1,233 @@
+/**
+ * A bubblewrap command line from what is granted. A program inside sees the system's own folders read-only, itself, and what was granted;
+ * nothing else is there. It has process numbers of its own: when bubblewrap dies, the kernel kills everything inside.
+ *
+ * `--new-session` is not asked for: every program is started as the leader of a session of its own and so has no terminal to push
+ * keystrokes into, and the first process inside has to stay in the group by which the end of all of it is seen (`end.ts`).
+ */
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { proxyPort } from './gate-port.ts';
+import type { SandboxSpec } from './types.ts';
+
+/** What has to be known of this machine. Paths are absolute. */
+export interface Host {
+  /** Where the program is to work. */
+  readonly cwd: string;
+  readonly bwrap: string;
+  /** The program that runs this one, and the relay. */
+  readonly node: string;
+  readonly relay: string;
+  readonly isRoot: boolean;
+  /** Files and folders below the system's own that not everybody may read. */
+  readonly secrets: readonly string[];
+  /** Symlinks are followed; null is nothing there. */
+  kindOf(path: string): 'folder' | 'file' | null;
+  /** Where a symlink leads; null where there is none. */
+  linkOf(path: string): string | null;
+  /** A program by its name, along the PATH that the sandboxed one gets. */
+  find(name: string): string | null;
+}
+
+const SYSTEM = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/etc',
+  '/opt',
+  '/nix/store',
+  // Where the certificates in /etc lead to on some systems.
+  '/var/lib/ca-certificates',
+];
+/** Their first argument is the program, when it is a path. */
+const INTERPRETERS = /^(node|nodejs|bun|deno|python[\d.]*|ruby|perl|php|sh|bash|zsh|dash)$/;
+/** Where our own things are inside. */
+const OURS = '/run/baton';
+
+/** In the order in which they win over each other at the same path. */
+const RANKS = ['memory', 'system', 'read', 'write', 'bind', 'hide'] as const;
+type Rank = (typeof RANKS)[number];
+type How = 'ro-bind' | 'bind' | 'tmpfs' | 'nothing' | 'proc' | 'dev';
+
+interface Mount {
+  readonly at: string;
+  readonly how: How;
+  readonly rank: Rank;
+}
+
+/** How many processes stand around the program: bubblewrap outside, bubblewrap as the first process inside, and the relay. */
+export const wrappersOf = ({ network }: SandboxSpec): number => (typeof network === 'string' ? 2 : 3);
+
+/** The first of `command` is the program's absolute path. */
+export function sandboxCommand(spec: SandboxSpec, command: readonly string[], host: Host): string[] {
+  const { network, home } = spec;
+  const view = lookFor(spec, command, host);
+  const inHome = isIn(home, '/tmp');
+  const args = [
+    host.bwrap,
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
+    '--die-with-parent',
+    ...(network === 'open' ? [] : ['--unshare-net']),
+    // Root without this could not write what belongs to another user, not even in its own workspace.
+    ...(host.isRoot ? ['CAP_DAC_OVERRIDE', 'CAP_CHOWN', 'CAP_FOWNER'].flatMap((cap) => ['--cap-add', cap]) : []),
+    ...view,
+    // Some programs want no HOME below the folder for temporary files.
+    ...(inHome ? ['--dir', '/run/tmp'] : []),
+    ...['--setenv', 'TMPDIR', inHome ? '/run/tmp' : '/tmp', '--setenv', 'HOME', home],
+    ...['--chdir', realPath(host.cwd, host).path],
+  ];
+  if (typeof network === 'string') return [...args, '--', ...command];
+  const [relay, socket] = [`${OURS}/relay.mjs`, `${OURS}/gate.sock`];
+  return [
+    ...args,
+    ...['--ro-bind', host.relay, relay, '--bind', network.socket, socket, '--'],
+    ...[host.node, relay, socket, String(proxyPort(network.loopback)), network.loopback.join(','), '--'],
+    ...command,
+  ];
+}
+
+/** What is seen inside, as arguments in the order in which it is to be mounted. */
+function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): string[] {
+  const mounts = new Map<string, Mount>();
+  const links = new Map<string, string>();
+  const put = (path: string, how: How, rank: Rank): void => {
+    const real = realPath(path, host);
+    for (const [at, target] of real.links) links.set(at, target);
+    const there = mounts.get(real.path);
+    if (there !== undefined && RANKS.indexOf(there.rank) > RANKS.indexOf(rank)) return;
+    mounts.set(real.path, { at: real.path, how, rank });
+  };
+  /** What is not there is left out. */
+  const show = (path: string, how: 'ro-bind' | 'bind', rank: Rank): void => {
+    if (host.kindOf(path) !== null) put(path, how, rank);
+  };
+
+  for (const at of ['/tmp', '/run', spec.home]) put(at, 'tmpfs', 'memory');
+  put('/proc', 'proc', 'hide');
+  put('/dev', 'dev', 'hide');
+  for (const path of SYSTEM) show(path, 'ro-bind', 'system');
+  // It may lead to /run, which is empty inside.
+  if (spec.network === 'open') show('/etc/resolv.conf', 'ro-bind', 'system');
+  for (const path of neededBy(spec, command, host)) show(path, 'ro-bind', 'system');
+
+  const hidden = spec.hide.filter((path) => host.kindOf(path) !== null).map((path) => realPath(path, host).path);
+  const isHidden = (path: string): boolean => hidden.some((each) => isIn(realPath(path, host).path, each));
+  for (const path of spec.readPaths) if (!isHidden(path)) show(path, 'ro-bind', 'read');
+  for (const path of spec.writePaths) if (!isHidden(path)) show(path, 'bind', 'write');
+  for (const { path, writable } of spec.binds) show(path, writable ? 'bind' : 'ro-bind', 'bind');
+  for (const at of [...hidden, ...host.secrets]) {
+    if (isShown(at, mounts)) put(at, host.kindOf(at) === 'folder' ? 'tmpfs' : 'nothing', 'hide');
+  }
+
+  const kept = withoutRepeats(mounts);
+  // A link in a folder that is shown is there already.
+  const missing = [...links].filter(([at]) => !isShown(at, kept));
+  const steps = [
+    ...[...kept.values()].map((mount) => ({ at: mount.at, args: argumentsOf(mount) })),
+    ...missing.map(([at, target]) => ({ at, args: ['--symlink', target, at] })),
+  ];
+  // A folder before what lies in it.
+  steps.sort((a, b) => depth(a.at) - depth(b.at) || (a.at < b.at ? -1 : 1));
+  const args = steps.flatMap((step) => step.args);
+  // What is written beside the granted folders would be gone with the sandbox: better that it fails at once.
+  return kept.has('/') ? args : [...args, ...['--dir', OURS, '--remount-ro', '/']];
+}
+
+function argumentsOf({ at, how }: Mount): string[] {
+  if (how === 'nothing') return ['--ro-bind', '/dev/null', at];
+  return how === 'bind' || how === 'ro-bind' ? [`--${how}`, at, at] : [`--${how}`, at];
+}
+
+/** The program, the one that is named after its interpreter, and `node` for those that are written for it. */
+function neededBy(spec: SandboxSpec, command: readonly string[], host: Host): string[] {
+  const [program = '', first = ''] = command;
+  const isScript = INTERPRETERS.test(basename(program)) && first.startsWith('/') && host.kindOf(first) === 'file';
+  const programs = [program, ...(isScript ? [first] : [])];
+  const nodes = [host.node, host.find('node')].filter((path) => path !== null);
+  return [
+    // By the way they are called, and by what they need where they really are.
+    ...[...programs, ...nodes],
+    ...programs.map((path) => homeOf(realPath(path, host).path)),
+    ...nodes.map((path) => dirname(dirname(realPath(path, host).path))),
+  ].filter((path) => !isTooMuch(path, spec));
+}
+
+/** The outermost `node_modules` that a program lies in, for its packages lie beside it; else its own folder. */
+function homeOf(program: string): string {
+  const parts = program.split(sep);
+  const at = parts.indexOf('node_modules');
+  return at < 0 ? dirname(program) : parts.slice(0, at + 1).join(sep);
+}
+
+/** A folder that holds the user's own things is not shown for the sake of a program that lies in it. */
+const isTooMuch = (path: string, { home, hide, readPaths, writePaths }: SandboxSpec): boolean =>
+  ['/tmp', '/etc', '/var/lib', home, ...hide, ...readPaths, ...writePaths].some((each) => isIn(each, path));
+
+/** Whether a path is in a folder of this machine that is shown, and not covered by something in memory. */
+function isShown(path: string, mounts: ReadonlyMap<string, Mount>): boolean {
+  const over = above(path, mounts);
+  return over !== null && (over.how === 'bind' || over.how === 'ro-bind');
+}
+
+/** The mount that decides what is seen at a path, other than one at the path itself. */
+function above(path: string, mounts: ReadonlyMap<string, Mount>): Mount | null {
+  for (let at = path; at !== '/'; ) {
+    at = dirname(at);
+    const found = mounts.get(at);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+function withoutRepeats(mounts: ReadonlyMap<string, Mount>): Map<string, Mount> {
+  const kept = [...mounts.values()].filter((mount) => {
+    const over = above(mount.at, mounts);
+    return over === null || over.how !== mount.how || (mount.how !== 'bind' && mount.how !== 'ro-bind');
+  });
+  return new Map(kept.map((mount) => [mount.at, mount]));
+}
+
+const depth = (path: string): number => path.split(sep).filter((part) => part !== '').length;
+
+const isIn = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}${sep}`);
+
+/** Nobody has more symlinks than this in one path, but for those that lead in a circle. */
+const MOST_LINKS = 40;
+
+interface RealPath {
+  readonly path: string;
+  /** The symlinks on the way: where, and what is written there. */
+  readonly links: readonly (readonly [at: string, target: string])[];
+}
+
+/** Follows the symlinks of a path; what is not there is taken as it is. */
+export function realPath(path: string, host: Pick<Host, 'linkOf'>): RealPath {
+  const links: (readonly [string, string])[] = [];
+  const open = resolve(path)
+    .split(sep)
+    .filter((part) => part !== '');
+  let at = '/';
+  for (let part = open.shift(); part !== undefined; part = open.shift()) {
+    const next = join(at, part);
+    const target = links.length < MOST_LINKS ? host.linkOf(next) : null;
+    if (target === null) {
+      at = next;
+      continue;
+    }
+    links.push([next, target]);
+    open.unshift(
+      ...resolve(at, target)
+        .split(sep)
+        .filter((each) => each !== ''),
+    );
+    at = '/';
+  }
+  return { path: at, links };
+}

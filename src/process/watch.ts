@@ -1,0 +1,128 @@
+/**
+ * Remembers what running programs start, so that a child which leaves the group, loses its parent and clears its environment is still
+ * known. One timer and one look at all processes serve every program that runs.
+ *
+ * What can still escape without a sandbox: a process that has left its session, lost its parent and dropped the mark from its
+ * environment, all of it between two looks (the first are 50, 200 and 500 ms after the start, then there is one every two seconds); and
+ * work that was handed to a process which is not the program's own child (cron, systemd, a daemon that was there before). In a sandbox
+ * neither is possible.
+ */
+import { type Census, descendantsOf, hasProc, takeCensus } from './census.ts';
+import { isDead, type ProcessMark, type Stat } from './identity.ts';
+
+export interface Watch {
+  /** What was seen of the program's descendants and may be alive still; the program itself is not among them. */
+  known(): readonly ProcessMark[];
+  /** The program itself is gone: the watch ends by itself once nothing of it is left. */
+  exited(): void;
+  stop(): void;
+}
+
+const FIRST_LOOKS_MS = [50, 200, 500];
+const LOOK_EVERY_MS = 2_000;
+/** Without /proc a look starts a program, so there are fewer. */
+const LOOK_EVERY_MS_BY_PS = 10_000;
+/** Looks that are due this soon are taken together. */
+const TOGETHER_MS = 25;
+
+interface Watched {
+  readonly program: ProcessMark;
+  readonly startedAt: number;
+  known: Map<number, ProcessMark>;
+  isExited: boolean;
+  looks: number;
+  dueAt: number;
+}
+
+const watched = new Set<Watched>();
+let timer: NodeJS.Timeout | null = null;
+let timerAt = Number.POSITIVE_INFINITY;
+
+export function watchEscapes(program: ProcessMark): Watch {
+  const now = performance.now();
+  const mine: Watched = { program, startedAt: now, known: new Map(), isExited: false, looks: 0, dueAt: 0 };
+  mine.dueAt = nextDue(mine, now);
+  watched.add(mine);
+  plan();
+  const stop = (): void => {
+    watched.delete(mine);
+    if (watched.size === 0) plan();
+  };
+  return {
+    known: () => [...mine.known.values()],
+    exited() {
+      mine.isExited = true;
+      if (mine.known.size === 0) stop();
+    },
+    stop,
+  };
+}
+
+function nextDue({ looks, startedAt }: Watched, now: number): number {
+  const first = hasProc() ? FIRST_LOOKS_MS[looks] : undefined;
+  return first === undefined ? now + (hasProc() ? LOOK_EVERY_MS : LOOK_EVERY_MS_BY_PS) : startedAt + first;
+}
+
+/** Sets the one timer for the look that is due first. A timer that is set for earlier than needed is left alone. */
+function plan(): void {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { dueAt } of watched) first = Math.min(first, dueAt);
+  if (timer !== null && first !== Number.POSITIVE_INFINITY && timerAt <= first) return;
+  if (timer !== null) clearTimeout(timer);
+  timer = null;
+  timerAt = first;
+  if (first === Number.POSITIVE_INFINITY) return;
+  timer = setTimeout(lookNow, Math.max(1, first - performance.now()));
+  timer.unref();
+}
+
+function lookNow(): void {
+  timer = null;
+  const now = performance.now();
+  const due = [...watched].filter(({ dueAt }) => dueAt <= now + TOGETHER_MS);
+  if (due.length > 0) {
+    const census = takeCensus();
+    for (const each of due) {
+      each.known = remember(each, census);
+      each.looks++;
+      each.dueAt = nextDue(each, now);
+      if (each.isExited && each.known.size === 0) watched.delete(each);
+    }
+  }
+  plan();
+}
+
+function remember({ program, known }: Watched, census: Census): Map<number, ProcessMark> {
+  const next = new Map<number, ProcessMark>();
+  for (const each of belonging(program, known.values(), census)) {
+    if (each.pid !== program.pid && !isDead(each)) next.set(each.pid, { pid: each.pid, started: each.started });
+  }
+  return next;
+}
+
+/**
+ * Of all processes those that belong to a program: itself, those known that are still the same, the members of its session and group,
+ * and the descendants of all of them. Zombies are among them.
+ */
+export function belonging(program: ProcessMark, known: Iterable<ProcessMark>, census: Census): Stat[] {
+  const found = new Map<number, Stat>();
+  const add = (each: Stat): void => {
+    found.set(each.pid, each);
+  };
+  const isSame = (mark: ProcessMark): Stat | null => {
+    const stat = census.get(mark.pid);
+    return stat !== undefined && (mark.started === null || mark.started === stat.started) ? stat : null;
+  };
+  const leader = isSame(program);
+  if (leader !== null) add(leader);
+  for (const mark of known) {
+    const same = isSame(mark);
+    if (same !== null) add(same);
+  }
+  // Its number is the number of its group and of its session. Somebody else's process with that number means that both were used again.
+  if (leader !== null || !census.has(program.pid)) {
+    for (const each of census.values()) if (each.pgid === program.pid || each.session === program.pid) add(each);
+  }
+  for (const each of descendantsOf([...found.keys()], census)) add(each);
+  return [...found.values()];
+}
