@@ -1,14 +1,16 @@
 /** All adapters, by the kind that config names. */
 import type { AgentKind } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
+import { acp } from './acp.ts';
 import type { Adapter, Provider } from './adapter.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
 import { command } from './command.ts';
 import { gemini } from './gemini.ts';
+import { openclaw } from './openclaw.ts';
 import { opencode } from './opencode.ts';
 
-export const ADAPTERS: Partial<Record<AgentKind, Adapter>> = { command, claude, codex, gemini, opencode };
+export const ADAPTERS: Partial<Record<AgentKind, Adapter>> = { command, claude, codex, gemini, opencode, acp, openclaw };
 
 /** The adapter of a kind; throws where this version has none. */
 export function adapterFor(kind: AgentKind): Adapter {
