@@ -1,0 +1,172 @@
+/**
+ * The few questions and commands of git. Every one runs without hooks, without a pager, without a file-system monitor, without locks
+ * that it can do without, in the C locale, and without what GIT_* variables around us say. Paths are taken literally. What writes to
+ * an index gets a private one: the user's is not touched.
+ */
+import { randomBytes } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { BatonError } from '../core/errors.ts';
+import { startProgram } from '../process/start.ts';
+import type { Program } from '../process/types.ts';
+import type { Bytes } from './tree.ts';
+
+export interface GitInfo {
+  /** The top of the working tree, symlinks resolved. */
+  readonly root: string;
+  /** Null where HEAD is detached. */
+  readonly branch: string | null;
+  /** Null before the first commit. */
+  readonly head: string | null;
+  /** The folder of this working tree's own state (HEAD, index), and the one with the objects and refs; the same but in a worktree. */
+  readonly gitDir: string;
+  readonly commonDir: string;
+}
+
+export interface GitAnswer {
+  readonly code: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface GitOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+/** Programs that a repository's own settings can name are not started by a question of ours. */
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.splitIndex=false',
+  'core.untrackedCache=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'commit.gpgSign=false',
+  'advice.detachedHead=false',
+  'submodule.recurse=false',
+].flatMap((setting) => ['-c', setting]);
+
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  LC_ALL: 'C',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_EDITOR: 'true',
+  GIT_PAGER: 'cat',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_AUTHOR_NAME: 'Baton',
+  GIT_AUTHOR_EMAIL: 'baton@localhost',
+  GIT_COMMITTER_NAME: 'Baton',
+  GIT_COMMITTER_EMAIL: 'baton@localhost',
+};
+
+function environment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    // GIT_DIR and its like, as inside a hook, would send us to another repository.
+    if (value !== undefined && !name.startsWith('GIT_')) env[name] = value;
+  }
+  return { ...env, ...ENVIRONMENT, ...more };
+}
+
+/** Starts git with its standard input open or given. Who starts it has to read both streams and to call `end`. */
+export async function startGit(
+  cwd: string,
+  args: readonly string[],
+  stdin: string | null | 'open',
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  return startProgram({
+    command: ['git', '--no-pager', ...SETTINGS, ...args],
+    cwd,
+    env: environment(env),
+    stdin,
+    mark: `git-${randomBytes(8).toString('hex')}`,
+    sandbox: null,
+  });
+}
+
+async function all(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** Runs git to its end, whatever that is. */
+export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+  const program = await startGit(cwd, args, options.stdin ?? null, options.env);
+  try {
+    const [stdout, stderr, exit] = await Promise.all([all(program.stdout), all(program.stderr), program.exited]);
+    return { code: exit.code, stdout, stderr: stderr.toString('utf8').trim() };
+  } finally {
+    await program.end(1000);
+  }
+}
+
+/** Runs git, which has to succeed, and gives back what it printed. */
+export async function gitBytes(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+  const { code, stdout, stderr } = await git(cwd, args, options);
+  if (code === 0) return stdout;
+  throw new BatonError('E_UNKNOWN', `git ${args[0]} failed in ${cwd} (exit ${code ?? 'by a signal'}): ${stderr}`);
+}
+
+/** As `gitBytes`, as text without the line end. */
+export const gitText = async (cwd: string, args: readonly string[], options: GitOptions = {}): Promise<string> =>
+  (await gitBytes(cwd, args, options)).toString('utf8').replace(/\n$/, '');
+
+/** The repository that a folder is in; null where it is in none that git is there for and opens. */
+export async function gitInfo(dir: string): Promise<GitInfo | null> {
+  const where = await ask(dir, [
+    'rev-parse',
+    '--path-format=absolute',
+    '--show-toplevel',
+    '--git-dir',
+    '--git-common-dir',
+  ]);
+  // A folder's name may hold a line break: then the three answers can't be told apart, and it is asked one by one.
+  const lines = where?.split('\n') ?? [];
+  if (where === null) return null;
+  const [root, gitDir, commonDir] =
+    lines.length === 3
+      ? lines
+      : await Promise.all(
+          ['--show-toplevel', '--git-dir', '--git-common-dir'].map((what) =>
+            gitText(dir, ['rev-parse', '--path-format=absolute', what]),
+          ),
+        );
+  if (!root || !gitDir || !commonDir) return null;
+  const [branch, head] = await Promise.all([
+    ask(dir, ['symbolic-ref', '-q', '--short', 'HEAD']),
+    ask(dir, ['rev-parse', '-q', '--verify', 'HEAD^{commit}']),
+  ]);
+  return {
+    root: await realpath(root),
+    branch,
+    head,
+    gitDir: await realpath(gitDir),
+    commonDir: await realpath(commonDir),
+  };
+}
+
+/** What git answers, null where it says no or is not there. */
+async function ask(dir: string, args: readonly string[]): Promise<string | null> {
+  try {
+    const { code, stdout } = await git(dir, args);
+    return code === 0 ? stdout.toString('utf8').replace(/\n$/, '') : null;
+  } catch (cause) {
+    const missing =
+      (cause as NodeJS.ErrnoException).code === 'ENOENT' ||
+      (cause instanceof BatonError && ['E_AGENT_NOT_FOUND', 'E_FILE_NOT_FOUND'].includes(cause.code));
+    if (missing) return null;
+    throw cause;
+  }
+}
+
+/** A path in the quotes that git reads where it reads one path a line. */
+export function quotePath(path: Bytes): string {
+  const escaped = path.replace(/["\\]|[^\x20-\x7e]/g, (c) =>
+    c === '"' || c === '\\' ? `\\${c}` : `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  );
+  return `"${escaped}"`;
+}

@@ -1,0 +1,171 @@
+/**
+ * What has to be so before anything is changed: the folder is there, the system and the branch are the ones that the TASK was written
+ * for, its inputs can be read and may be, its snapshots go where they may. Nothing here writes.
+ *
+ * What is missing is `E_FILE_NOT_FOUND` (a folder, an input, a shell, a repository); what may not be is `E_PERMISSION_DENIED`, a lack
+ * of a terminal among it; a TASK for another system or another branch does not fit: `E_SCHEMA_VALIDATION`.
+ */
+import { constants } from 'node:fs';
+import { access as mayAccess, stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { BatonError } from '../core/errors.ts';
+import type { Access } from '../core/policy.ts';
+import { whereIs } from '../process/where.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { lookAt } from './artifacts.ts';
+import { type GitInfo, gitInfo } from './git.ts';
+import { isBelow, plainBelow, rebase, resolveIn } from './paths.ts';
+
+export interface PreflightInput {
+  readonly message: TaskMessage;
+  /** The folder that is worked in: the TASK's own, or a worktree that stands in for it. */
+  readonly workspace: string;
+  readonly access: Access;
+  /** Whether there is a terminal for an agent that can't do without one. */
+  readonly hasTerminal: boolean;
+  readonly dataDir: string;
+}
+
+export interface ReadyInput {
+  readonly path: string;
+  readonly readOnly: boolean;
+  readonly hash: string | null;
+}
+
+export interface Ready {
+  /** Absolute, symlinks resolved; so are all the others. */
+  readonly workspace: string;
+  readonly readPaths: readonly string[];
+  readonly writePaths: readonly string[];
+  readonly inputs: readonly ReadyInput[];
+  readonly git: GitInfo | null;
+}
+
+/** Throws what stands in the way; the first thing that does. */
+export async function preflight(input: PreflightInput): Promise<Ready> {
+  const { message, access, dataDir } = input;
+  const { environment } = message.task;
+  if (message.target.capabilities?.headless_mode === false && !input.hasTerminal) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `task ${message.task.task_id} asks for an agent with a terminal (headless_mode: false) and there is none here`,
+      'leave out headless_mode, or run it where a terminal is',
+    );
+  }
+  const workspace = await realFolder(input.workspace);
+  checkSystem(environment.os);
+  checkShell(environment.shell);
+  const git = await gitInfo(workspace);
+  checkBranch(environment.git_branch, git, workspace);
+
+  const here = inPlaceOf(environment.workspace_root, input.workspace, workspace);
+  const real = (paths: readonly string[]): Promise<string[]> =>
+    Promise.all(paths.map((path) => resolveIn(workspace, here(path))));
+  const [readPaths, writePaths] = await Promise.all([real(access.readPaths), real(access.writePaths)]);
+  const inputs: ReadyInput[] = [];
+  for (const { path, read_only: readOnly = true } of message.task.inputs ?? []) {
+    // What may be written may be read.
+    inputs.push({
+      ...(await readyInput(path, here(path), workspace, [...readPaths, ...writePaths], dataDir)),
+      readOnly,
+    });
+  }
+  for (const { rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
+    if (snapshot?.enabled === false || snapshot?.snapshot_path === undefined) continue;
+    if ((await plainBelow(workspace, here(snapshot.snapshot_path), [workspace, dataDir])) !== null) continue;
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `snapshot_path ${snapshot.snapshot_path} is not in the workspace ${workspace} or the data folder, or a symlink leads there`,
+      'choose a path in the workspace, or leave it out',
+    );
+  }
+  return { workspace, readPaths, writePaths, inputs, git };
+}
+
+async function realFolder(path: string): Promise<string> {
+  const workspace = await resolveIn(process.cwd(), path);
+  const found = await stat(workspace).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'EACCES')
+      throw new BatonError('E_PERMISSION_DENIED', `the workspace ${path} may not be entered`);
+    // Not there, which is said below.
+    return null;
+  });
+  if (found?.isDirectory() !== true) {
+    const what = found === null ? 'there is nothing' : 'there is a file';
+    throw new BatonError('E_FILE_NOT_FOUND', `the workspace has to be a folder, and at ${path} ${what}`);
+  }
+  return workspace;
+}
+
+/** The names that systems go by in TASKs, beside Node's own. */
+const SYSTEMS: Readonly<Record<string, string>> = {
+  windows: 'win32',
+  macos: 'darwin',
+  'mac os': 'darwin',
+  osx: 'darwin',
+};
+
+function checkSystem(os: string | undefined): void {
+  if (os === undefined) return;
+  const name = os.trim().toLowerCase();
+  if ((SYSTEMS[name] ?? name) === process.platform) return;
+  throw new BatonError('E_SCHEMA_VALIDATION', `the task is for the system ${os}, and this one is ${process.platform}`);
+}
+
+function checkShell(shell: string | undefined): void {
+  if (shell === undefined || whereIs(shell) !== null) return;
+  throw new BatonError('E_FILE_NOT_FOUND', `the task asks for the shell ${shell}, which is not on PATH`);
+}
+
+function checkBranch(branch: string | undefined, git: GitInfo | null, workspace: string): void {
+  if (branch === undefined) return;
+  if (git === null) {
+    throw new BatonError(
+      'E_FILE_NOT_FOUND',
+      `the task asks for the branch ${branch}, and ${workspace} is in no git repository`,
+    );
+  }
+  // A worktree of Baton's own stands for the branch that it was made from.
+  const isOurs = git.gitDir !== git.commonDir && git.branch?.startsWith('baton/') === true;
+  if (git.branch === branch || isOurs) return;
+  const is = git.branch ?? `no branch (HEAD is at ${git.head?.slice(0, 12) ?? 'nothing'})`;
+  throw new BatonError(
+    'E_SCHEMA_VALIDATION',
+    `the task asks for the branch ${branch}, and ${is} is checked out in ${git.root}`,
+    `git switch ${branch}`,
+  );
+}
+
+/** Paths that were written for the TASK's own folder, in the one that stands in for it. */
+function inPlaceOf(root: string, given: string, workspace: string): (path: string) => string {
+  if (!isAbsolute(root) || root === given) return (path) => path;
+  return (path) => rebase(path, root, workspace);
+}
+
+async function readyInput(
+  named: string,
+  path: string,
+  workspace: string,
+  granted: readonly string[],
+  dataDir: string,
+): Promise<Omit<ReadyInput, 'readOnly'>> {
+  const real = await resolveIn(workspace, path);
+  if (!isBelow(real, granted)) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `the input ${named} is at ${real}, which is in none of the paths that may be read (${granted.join(', ') || 'there are none'})`,
+    );
+  }
+  try {
+    const found = await stat(real);
+    await mayAccess(real, found.isDirectory() ? constants.R_OK | constants.X_OK : constants.R_OK);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new BatonError('E_FILE_NOT_FOUND', `the input ${named} is not there: nothing is at ${real}`);
+    }
+    throw new BatonError('E_PERMISSION_DENIED', `the input ${named} could not be read: ${message}`);
+  }
+  const look = (await lookAt([real], [dataDir, join(workspace, '.git')])).get(real);
+  return { path: real, hash: look?.hash ?? null };
+}
