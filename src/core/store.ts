@@ -63,6 +63,8 @@ export interface Store {
   /** The records that touched a task, oldest first. */
   history(id: string): Promise<readonly StoredRecord[]>;
   eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;
+  /** The number of the last record: where somebody begins to follow who cares only for what is to come. */
+  lastRecord(): Promise<number>;
   verify(session?: string): Promise<Verification>;
   /** Looks at everything the store keeps, and mends what can be made again. */
   examine(): Promise<readonly Check[]>;

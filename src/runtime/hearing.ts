@@ -25,6 +25,8 @@ export interface Heard {
 export interface Hearing {
   /** A piece of what the agent says. */
   text(piece: string): void;
+  /** A message that came by the run's own socket; answers what became of it. */
+  message(message: Found): { readonly result: 'accepted' | 'rejected' | 'ignored'; readonly reason: string | null };
   /** A whole statement has ended; what comes next is another text. */
   pause(): void;
   end(): void;
@@ -103,6 +105,18 @@ export function createHearing({ task, rails, onProgress, onReport }: HearingOpti
   return {
     text(piece) {
       for (const message of detector.feed(piece)) take(message);
+    },
+    message(message) {
+      const before = refused.length;
+      const dialect = message.dialect;
+      if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') {
+        return { result: 'ignored', reason: `a run's socket takes reports and signs of progress, not ${dialect}` };
+      }
+      take(message);
+      const refusal = refused[before];
+      return refusal === undefined
+        ? { result: 'accepted', reason: null }
+        : { result: 'rejected', reason: refusal.reason };
     },
     pause: end,
     end,

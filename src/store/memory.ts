@@ -57,6 +57,7 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
         if (until === undefined || !(await written.wait(until, () => seq < records.length))) return;
       }
     },
+    lastRecord: async () => records.length,
     verify: async () => ({ ok: true, records: records.length, brokenAt: null }),
     examine: async () => [],
     settled: async () => {},

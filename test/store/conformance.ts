@@ -108,6 +108,15 @@ export function storeConformance(name: string, open: OpenStore): void {
       expect(await all(store.eventsAfter({ after: 0 }))).toHaveLength(1);
     });
 
+    test('the last record is the one that nothing comes after', async () => {
+      const store = await openStore();
+      expect(await store.lastRecord()).toBe(0);
+      await add(store, {}, {});
+      await add(store, {});
+      expect(await store.lastRecord()).toBe(2);
+      expect(await all(store.eventsAfter({ after: await store.lastRecord() }))).toEqual([]);
+    });
+
     test('a refusal says why, and leaves nothing behind', async () => {
       const store = await openStore();
       const answer = await store.send({ message: { type: 'task.move', id: id(1), to: 'ready' }, by: PERSON });

@@ -126,6 +126,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
       await engine.durable();
       yield* reader.eventsAfter(query, closing.signal);
     },
+    lastRecord: () => readDisk(() => engine.journal.end.seq),
     verify: (session) => readDisk(() => verifyJournal(disk, layout, engine.journal.end, session)),
     async examine() {
       const proof = await readDisk(() => verifyJournal(disk, layout, engine.journal.end));

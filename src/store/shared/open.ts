@@ -125,6 +125,7 @@ export async function openShared(options: SharedOptions): Promise<Store> {
     history: (id) => call<readonly StoredRecord[]>('history', id),
     eventsAfter: ({ follow, ...query }) =>
       stream<StoredRecord>({ of: 'events', query, follow: follow !== undefined }, follow),
+    lastRecord: () => call<number>('lastRecord'),
     verify: (session) => call<Verification>('verify', session),
     examine: () => call<readonly Check[]>('examine'),
     settled: () => call<void>('settled'),

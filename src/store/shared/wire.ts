@@ -46,6 +46,7 @@ export const CALLS = {
   find: (store, [id, session]) => store.find(id as string, session as string | undefined),
   text: (store, [id, name]) => store.text(id as string, name as string),
   history: (store, [id]) => store.history(id as string),
+  lastRecord: (store) => store.lastRecord(),
   verify: (store, [session]) => store.verify(session as string | undefined),
   examine: (store) => store.examine(),
   settled: (store) => store.settled(),

@@ -125,6 +125,7 @@ export async function openDurable(file: string, options: DurableOptions = {}): P
         });
       }
     },
+    lastRecord: async () => lines.length,
     verify: async (session) => ({ ok: session === undefined, records: lines.length, brokenAt: null }),
     examine: async () => [{ name: 'test', ok: true, detail: 'looked at' }],
     settled: async () => {},

@@ -1,0 +1,167 @@
+/** What an agent claims against what is there (DECISIONS §6): each claim ends proven, contradicted or unverified. */
+import type { Artifact, Report } from '../core/report.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { compare, lookAt } from '../workspace/artifacts.ts';
+import { resolveIn } from '../workspace/paths.ts';
+import type { Check, Checker } from './checks.ts';
+
+export type Seen = Awaited<ReturnType<typeof lookAt>>;
+
+export interface Claim {
+  readonly what: string;
+  readonly verdict: 'proven' | 'contradicted' | 'unverified';
+  readonly detail: string;
+}
+
+export interface Finding {
+  readonly code: 'E_EVIDENCE' | 'E_PERMISSION_DENIED';
+  readonly message: string;
+}
+
+export interface Evidence {
+  readonly claims: readonly Claim[];
+  readonly artifacts: readonly Artifact[];
+  /** What stands against "done"; empty where everything is proven. */
+  readonly findings: readonly Finding[];
+}
+
+export interface Question {
+  readonly message: TaskMessage;
+  readonly workspace: string;
+  readonly report: Report;
+  /** The expected outputs as they were before the run. */
+  readonly before: Seen;
+  readonly checker: Checker;
+  /** How each checkpoint ended, by its id; a failure that its strategy forgives is no finding. */
+  readonly checkpoints: ReadonlyMap<
+    string,
+    { readonly status: string; readonly finding: string; readonly forgiven: boolean }
+  >;
+  /** Inputs that must not change, with their hash before. */
+  readonly inputs: readonly { readonly path: string; readonly readOnly: boolean; readonly hash: string | null }[];
+  /** Files that changed though they may not be written. */
+  readonly trespasses: readonly { readonly path: string; readonly status: string }[];
+}
+
+export async function weigh(question: Question): Promise<Evidence> {
+  const { message, workspace, report, checker, checkpoints, trespasses } = question;
+  const claims: Claim[] = [];
+  const findings: Finding[] = [];
+  const contradict = (what: string, detail: string): void => {
+    claims.push({ what, verdict: 'contradicted', detail });
+    findings.push({ code: 'E_EVIDENCE', message: detail });
+  };
+  for (const expected of message.task.expected_outputs ?? []) {
+    const check = await checker.output(expected);
+    if (check.passed) claims.push({ what: `output ${expected.path}`, verdict: 'proven', detail: lines(check) });
+    else contradict(`output ${expected.path}`, check.finding);
+  }
+  for (const [id, { status, finding, forgiven }] of checkpoints) {
+    if (status === 'PASS' || status === 'RECOVERED') {
+      claims.push({ what: `checkpoint ${id}`, verdict: 'proven', detail: status });
+    } else if (forgiven) claims.push({ what: `checkpoint ${id}`, verdict: 'unverified', detail: finding });
+    else contradict(`checkpoint ${id}`, `${id}: ${finding}`);
+  }
+  const artifacts = await artifactsOf(question);
+  await weighArtifacts(question, contradict, claims);
+  for (const { id, status } of report.checkpoints) {
+    const seen = checkpoints.get(id);
+    if (seen === undefined)
+      claims.push({ what: `checkpoint ${id}`, verdict: 'unverified', detail: 'the task has no such checkpoint' });
+    else if (status === 'PASS' && seen.status === 'FAIL') {
+      claims.push({ what: `says that ${id} passed`, verdict: 'contradicted', detail: seen.finding });
+    }
+  }
+  if (report.tests !== null) {
+    const { passed, failed, total } = report.tests;
+    claims.push({
+      what: `tests ${passed}/${total}`,
+      verdict: 'unverified',
+      detail: failed > 0 ? `${failed} failed` : 'not run by us',
+    });
+  }
+  for (const { path, readOnly, hash } of question.inputs) {
+    if (!readOnly || hash === null) continue;
+    const now = (await lookAt([path])).get(path);
+    if (now?.hash === hash || isExpected(message, workspace, path)) continue;
+    findings.push({
+      code: 'E_PERMISSION_DENIED',
+      message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
+    });
+  }
+  if (trespasses.length > 0) {
+    const shown = trespasses.slice(0, 10).map(({ path, status }) => `${path} (${status.toLowerCase()})`);
+    const more = trespasses.length > shown.length ? ` and ${trespasses.length - shown.length} more` : '';
+    findings.push({
+      code: 'E_PERMISSION_DENIED',
+      message: `files outside the write paths changed during the run: ${shown.join(', ')}${more}`,
+    });
+  }
+  claims.unshift(verdictOn(report, claims, findings));
+  return { claims, artifacts, findings };
+}
+
+const lines = ({ evidence }: Check): string => evidence.join('; ');
+
+/** Whether the task itself asks for a path to be written, which goes before an input's read-only. */
+const isExpected = (message: TaskMessage, workspace: string, path: string): boolean =>
+  (message.task.expected_outputs ?? []).some(
+    (expected) => path === expected.path || path === `${workspace}/${expected.path}`,
+  );
+
+function verdictOn(report: Report, claims: readonly Claim[], findings: readonly Finding[]): Claim {
+  const what = `outcome ${report.outcome}`;
+  if (findings.length > 0) return { what, verdict: 'contradicted', detail: findings[0]?.message ?? '' };
+  const proven = claims.filter(({ verdict }) => verdict === 'proven').length;
+  return proven > 0
+    ? { what, verdict: 'proven', detail: `${proven} of ${claims.length} claims proven` }
+    : { what, verdict: 'unverified', detail: 'the task asks for nothing that could be checked' };
+}
+
+/** Every claimed artifact is there, and has the hash that is claimed. */
+async function weighArtifacts(
+  { report, workspace }: Question,
+  contradict: (what: string, detail: string) => void,
+  claims: Claim[],
+): Promise<void> {
+  for (const { path, hash, status } of report.artifacts) {
+    const real = await resolveIn(workspace, path);
+    const seen = (await lookAt([real])).get(real);
+    const what = `artifact ${path}`;
+    if (status === 'DELETED') {
+      if (seen?.exists) contradict(what, `${path} is said to be deleted, and it is there`);
+      else claims.push({ what, verdict: 'proven', detail: 'not there any more' });
+    } else if (!seen?.exists) contradict(what, `${path} is said to be made, and it is not there`);
+    else if (hash === null) claims.push({ what, verdict: 'proven', detail: 'it is there' });
+    else if (!/^(?:sha256:)?[^:]*$/i.test(hash))
+      claims.push({ what, verdict: 'unverified', detail: `a hash of another kind: ${hash}` });
+    else if (`sha256:${hash.replace(/^sha256:/i, '').toLowerCase()}` === seen.hash)
+      claims.push({ what, verdict: 'proven', detail: seen.hash });
+    else contradict(what, `${path} is said to have the hash ${hash}, and it has ${seen.hash ?? 'none'}`);
+  }
+}
+
+/** What the run made of the outputs that were expected, and of those it speaks of, with our own hashes. */
+async function artifactsOf({ message, report, workspace, before }: Question): Promise<Artifact[]> {
+  const expected = message.task.expected_outputs ?? [];
+  const known = new Map<string, string | null>(expected.map(({ path, type }) => [path, type ?? null]));
+  for (const { path, type } of report.artifacts) if (!known.has(path)) known.set(path, type);
+  const artifacts: Artifact[] = [];
+  for (const [path, type] of known) {
+    const real = await resolveIn(workspace, path);
+    const after = await lookAt([real]);
+    const seen = after.get(real);
+    const claimed = report.artifacts.find((artifact) => artifact.path === path);
+    const status = before.has(real) ? compare(before.get(real), seen) : (claimed?.status ?? null);
+    if (!seen?.exists && status !== 'DELETED') continue;
+    artifacts.push({ path, type, hash: seen?.hash ?? null, status, sizeBytes: seen?.exists ? seen.sizeBytes : null });
+  }
+  return artifacts;
+}
+
+/** The paths to look at before a run, so that it can be told afterwards what became of them. */
+export async function lookBefore(message: TaskMessage, workspace: string): Promise<Seen> {
+  const paths: string[] = [];
+  for (const { path } of message.task.expected_outputs ?? []) paths.push(await resolveIn(workspace, path));
+  return lookAt(paths);
+}

@@ -1,0 +1,96 @@
+/** What a run looks like at this moment, told often enough to be useful and seldom enough to cost nothing. */
+import type { AgentSign } from '../agents/adapter.ts';
+import { stripControls } from '../protocol/text/clean.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import type { Facts } from './facts.ts';
+import type { Progress } from './hearing.ts';
+import type { Host, Live } from './host.ts';
+
+export interface LiveRun {
+  update(fields: Partial<Live>): void;
+  sign(sign: AgentSign): void;
+  progress(progress: Progress): void;
+  /** The model that the agent says it has. */
+  readonly model: string | null;
+  readonly last: { readonly at: number; readonly percentage: number | null } | null;
+  end(fields: Partial<Live>): void;
+}
+
+/** The contract's measure for PROGRESS_UPDATE (aop2 §6.2). */
+const RECORD_EVERY_MS = 30_000;
+const SHOW_EVERY_MS = 200;
+const DOING_CHARS = 80;
+
+export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
+  let live = first;
+  let shownAt = 0;
+  let recordedAt = 0;
+  let waiting: Progress | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let last: { at: number; percentage: number | null } | null = null;
+
+  const show = (now: number): void => {
+    shownAt = now;
+    host.onLive(live);
+  };
+
+  const record = (): void => {
+    timer = undefined;
+    if (waiting === null) return;
+    recordedAt = host.now();
+    facts.tell('run.progress', { ...waiting });
+    waiting = null;
+  };
+
+  const run: LiveRun = {
+    update(fields) {
+      live = { ...live, ...fields };
+      show(host.now());
+    },
+    sign(sign) {
+      const now = host.now();
+      const doing =
+        sign.kind === 'tool'
+          ? `${sign.name} ${sign.detail}`
+          : sign.kind === 'retrying'
+            ? `its model does not answer${sign.status === null ? '' : ` (HTTP ${sign.status})`}; it tries again`
+            : null;
+      live = {
+        ...live,
+        lastSign: now,
+        ...(sign.kind === 'model' ? { model: sign.model } : {}),
+        ...(doing === null ? {} : { doing: shorten(stripControls(doing).replace(/\s+/g, ' '), DOING_CHARS) }),
+      };
+      if (now - shownAt >= SHOW_EVERY_MS) show(now);
+    },
+    progress(said) {
+      const now = host.now();
+      last = { at: now, percentage: said.percentage ?? last?.percentage ?? null };
+      run.update({
+        lastSign: now,
+        ...(said.percentage === null ? {} : { percentage: said.percentage }),
+        ...(said.checkpoint === null ? {} : { checkpoint: said.checkpoint }),
+        ...(said.message === null
+          ? {}
+          : { doing: shorten(stripControls(said.message).replace(/\s+/g, ' '), DOING_CHARS) }),
+      });
+      waiting = said;
+      if (timer !== undefined) return;
+      const left = recordedAt + RECORD_EVERY_MS - now;
+      if (left <= 0) record();
+      else timer = setTimeout(record, left);
+    },
+    get model() {
+      return live.model;
+    },
+    get last() {
+      return last;
+    },
+    end(fields) {
+      clearTimeout(timer);
+      record();
+      run.update({ ...fields, state: 'ended' });
+    },
+  };
+  return run;
+}

@@ -1,0 +1,46 @@
+/** The phases of a TASK in their order, and what of them is still to do (DECISIONS §6). Pure. */
+import { checkpointsOf } from '../core/checkpoints.ts';
+import type { StoredRecord } from '../core/store.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+
+export type Phase = NonNullable<TaskMessage['phases']>[number];
+export type Checkpoint = NonNullable<Phase['checkpoints']>[number];
+
+/** By `phase_order`; those without one keep their place behind those with one before them. */
+export function phasesInOrder(message: TaskMessage): Phase[] {
+  const phases = message.phases ?? [];
+  return phases
+    .map((phase, i) => ({ phase, order: phase.phase_order ?? i + 1, i }))
+    .sort((a, b) => a.order - b.order || a.i - b.i)
+    .map(({ phase }) => phase);
+}
+
+/** What earlier runs of the task have passed, since the last time its work was taken back. */
+export interface Passed {
+  readonly phases: ReadonlySet<string>;
+  readonly checkpoints: ReadonlySet<string>;
+}
+
+const DONE = new Set(['PASS', 'RECOVERED', 'SKIP']);
+
+export function passedBefore(records: readonly StoredRecord[]): Passed {
+  const isRollback = ({ events }: StoredRecord): boolean => events.some(({ type }) => type === 'rollback.initiated');
+  const since = records.slice(records.findLastIndex(isRollback) + 1);
+  const phases = new Set<string>();
+  for (const { events } of since) {
+    for (const { type, detail } of events) {
+      const phase = detail?.['phase'];
+      if (type !== 'run.phase' || typeof phase !== 'string') continue;
+      if (detail?.['state'] === 'passed') phases.add(phase);
+      if (detail?.['state'] === 'failed') phases.delete(phase);
+    }
+  }
+  const checkpoints = [...checkpointsOf(since)].filter(([, { status }]) => DONE.has(status)).map(([id]) => id);
+  return { phases, checkpoints: new Set(checkpoints) };
+}
+
+/** The phases that are left; where all have passed and the task runs again, the last one is done again. */
+export function phasesLeft(phases: readonly Phase[], passed: Passed): Phase[] {
+  const first = phases.findIndex(({ phase_id }) => !passed.phases.has(phase_id));
+  return first < 0 ? phases.slice(-1) : phases.slice(first);
+}

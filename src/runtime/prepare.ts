@@ -1,0 +1,101 @@
+/** All that has to be known and right before a run changes anything. Throws with the code of what is wrong. */
+import { accessSync, constants } from 'node:fs';
+import { resolve } from 'node:path';
+import { BatonError } from '../core/errors.ts';
+import type { Access, Budget, Policy } from '../core/policy.ts';
+import { type Estimate, estimate, type Price, priceOf } from '../core/price.ts';
+import type { Task } from '../core/task.ts';
+import { whereIs } from '../process/where.ts';
+import { policyOf } from '../protocol/aop2/policy.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { preflight, type Ready } from '../workspace/preflight.ts';
+import { type Chosen, chooseAgent } from './agents.ts';
+import type { Host } from './host.ts';
+import { sandboxHere } from './surroundings.ts';
+
+export interface Prepared {
+  readonly message: TaskMessage;
+  readonly policy: Policy;
+  readonly chosen: Chosen;
+  readonly ready: Ready;
+  /** Effective, absolute, symlinks resolved. */
+  readonly access: Access;
+  readonly here: { readonly ok: boolean; readonly reason: string };
+  readonly budget: Budget;
+  readonly price: Price | null;
+  /** Null where no price is known. */
+  readonly estimate: Estimate | null;
+}
+
+export type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'>;
+
+/** @param isFirst false for a task whose inputs another one makes first */
+export async function prepare(host: Host, task: Candidate, message: TaskMessage): Promise<Prepared> {
+  const { config, environment, overrides } = host;
+  const chosen = chooseAgent({ config, environment, task, message, ...overrides });
+  const policy = policyOf(message);
+  const workspace = resolve(host.workspace, message.task.environment.workspace_root);
+  const ready = await preflight({ message, workspace, access: policy.access, hasTerminal: false, dataDir: host.dir });
+  checkProgram(chosen, ready.workspace, environment['PATH']);
+  const here = await sandboxHere(config, chosen.adapter);
+  const price = chosen.model === null ? null : priceOf(config.prices, chosen.model);
+  const budget = await budgetOf(host, task, policy);
+  return {
+    message,
+    policy,
+    chosen,
+    ready,
+    access: { readPaths: ready.readPaths, writePaths: ready.writePaths, network: policy.access.network },
+    here,
+    budget,
+    price,
+    estimate:
+      price === null
+        ? null
+        : estimate(
+            { promptTokens: host.countTokens(message.task.objective), complexity: message.task.complexity },
+            price,
+          ),
+  };
+}
+
+/** A program that is not there is found out before anything else happens. */
+function checkProgram({ adapter, agent, name }: Chosen, workspace: string, path: string | undefined): void {
+  if (adapter.way === 'remote') return;
+  const program = agent.command?.[0] ?? adapter.program;
+  if (program === null) return;
+  if (!/[\\/]/.test(program)) {
+    if (whereIs(program, path) !== null) return;
+    throw new BatonError(
+      'E_AGENT_NOT_FOUND',
+      `the agent ${name} needs the program ${program}, and PATH has none of that name`,
+    );
+  }
+  try {
+    accessSync(resolve(workspace, program), constants.X_OK);
+  } catch {
+    throw new BatonError(
+      'E_AGENT_NOT_FOUND',
+      `the agent ${name} needs the program ${program}, and it is not there or may not be run`,
+    );
+  }
+}
+
+/** The task's own budget, and what is left of the session's; refused where that is nothing. */
+async function budgetOf(host: Host, task: Candidate, policy: Policy): Promise<Budget> {
+  const most = host.config.limits.max_cost_usd;
+  if (most === null) return policy.budget;
+  let spent = 0;
+  for await (const other of host.store.tasks({ session: task.session })) spent += other.cost.usd;
+  const left = most - spent;
+  if (left <= 0) {
+    throw new BatonError(
+      'E_COST_LIMIT_EXCEEDED',
+      `expected at most ${most} dollars for the session ${task.session}, and ${spent} are spent`,
+      'limits.max_cost_usd in config.yaml sets the limit',
+    );
+  }
+  // The meter counts what earlier attempts of this task have used; that is within what the session has spent.
+  const own = left + task.cost.usd;
+  return { ...policy.budget, maxCostUsd: Math.min(policy.budget.maxCostUsd ?? own, own) };
+}

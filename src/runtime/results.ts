@@ -1,0 +1,175 @@
+/** What comes out of a run for others: the RESPONSE, the block for the parent, the details on disk. Where Baton knows better than the agent, Baton's word counts. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { emptyReport, type Outcome, type Report } from '../core/report.ts';
+import type { Run, Task } from '../core/task.ts';
+import { aop1, aop2, taskTypeOfTask } from '../protocol/index.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import type { Chosen } from './agents.ts';
+import type { Evidence } from './evidence.ts';
+import type { Used } from './meter.ts';
+
+type Response = aop2.ResponseMessage;
+type CheckpointResult = NonNullable<Response['checkpoint_results']>[number];
+
+export interface RunFacts {
+  readonly message: aop2.TaskMessage;
+  /** The task after the run. */
+  readonly task: Task;
+  readonly run: Run;
+  readonly chosen: Pick<Chosen, 'name' | 'provider' | 'model'>;
+  /** What the agent said; null where it said nothing that could be read. */
+  readonly report: Report | null;
+  readonly lastText: string;
+  readonly evidence: Evidence | null;
+  readonly checkpoints: readonly CheckpointResult[];
+  readonly used: Used;
+  readonly estimatedUsd: number | null;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly warnings: readonly string[];
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly progress: { readonly at: number; readonly percentage: number | null } | null;
+  readonly bytes: number;
+  readonly folder: string;
+}
+
+/** How it ended, as the parent is to read it: never better than what the store says. */
+export function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
+  if (task.status === 'done') return 'done';
+  if (task.status === 'deadletter' || task.status === 'cancelled' || task.status === 'ready') return 'failed';
+  if (task.status === 'blocked') return 'blocked';
+  if ((evidence?.findings.length ?? 0) > 0) return 'failed';
+  return report?.outcome === 'partial' ? 'partial' : 'needs_review';
+}
+
+export const isoOf = (time: number): string => new Date(time).toISOString();
+
+/** The report as Baton bears it out. */
+export function reportOf(facts: RunFacts): Report {
+  const { message, task, chosen, report, evidence, used, failure, warnings, startedAt, endedAt } = facts;
+  const outcome = outcomeOf(facts);
+  const said = report ?? emptyReport(outcome, facts.lastText);
+  const errors = [...(failure === null ? [] : [`${failure.code}: ${failure.message}`]), ...findings(evidence)];
+  return {
+    ...said,
+    outcome,
+    summary: summaryOf(facts, said, outcome),
+    task: said.task ?? task.title,
+    sessionId: task.session,
+    taskId: message.task.task_id,
+    agent: { name: chosen.name, provider: chosen.provider, model: chosen.model ?? 'default' },
+    startedAt: isoOf(startedAt),
+    completedAt: isoOf(endedAt),
+    artifacts: evidence?.artifacts ?? said.artifacts,
+    errors: [...said.errors, ...errors],
+    warnings: [...said.warnings, ...warnings],
+    cost: { usd: used.usd, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput },
+  };
+}
+
+const findings = (evidence: Evidence | null): string[] =>
+  (evidence?.findings ?? []).map(({ code, message }) => `${code}: ${message}`);
+
+/** What Baton found comes first: it is what the parent has to know. */
+function summaryOf({ failure, evidence, lastText }: RunFacts, said: Report, outcome: Outcome): string {
+  const words = said.summary.trim() === '' ? lastText.trim() : said.summary.trim();
+  if (failure !== null)
+    return [`- Failed: ${failure.message} (${failure.code})`, ...(words === '' ? [] : [words])].join('\n');
+  const found = evidence?.findings ?? [];
+  if (found.length > 0) {
+    return [
+      `- Not accepted: ${found.map(({ message }) => message).join('; ')}`,
+      ...(words === '' ? [] : [`The agent says: ${words}`]),
+    ].join('\n');
+  }
+  if (words !== '') return words;
+  return outcome === 'done' ? 'Done; the agent said nothing about it.' : 'The agent ended without a report.';
+}
+
+export function responseOf(facts: RunFacts): Response {
+  const { run, task, used, checkpoints, failure, evidence, estimatedUsd, startedAt, endedAt, progress } = facts;
+  const { response } = aop2.fromReport(reportOf(facts));
+  const isAborted = task.status === 'cancelled';
+  const first = evidence?.findings[0];
+  const wrong = failure ?? first ?? null;
+  return {
+    ...response,
+    task_status: {
+      ...response.task_status,
+      ...(isAborted ? { state: 'ABORTED' as const, final_signal: 'ABORTED' as const } : {}),
+      message: statusWords(facts),
+    },
+    ...(checkpoints.length === 0 ? {} : { checkpoint_results: [...checkpoints] }),
+    error_details: wrong === null ? null : { code: wrong.code, message: wrong.message },
+    timing: {
+      started_at: isoOf(startedAt),
+      completed_at: isoOf(endedAt),
+      duration_seconds: Math.round(endedAt - startedAt) / 1000,
+      retries_attempted: Math.max(0, run.attempt - 1),
+    },
+    cost_tracking: {
+      ...(estimatedUsd === null ? {} : { estimated_cost_usd: estimatedUsd }),
+      ...(used.usd === null ? {} : { actual_cost_usd: used.usd }),
+      tokens_input: used.tokensInput,
+      tokens_output: used.tokensOutput,
+      ...(used.estimated ? { model_pricing_tier: 'estimated from config prices' } : {}),
+    },
+    progress_log: {
+      last_progress_event_at: isoOf(progress?.at ?? endedAt),
+      progress_percentage: task.status === 'done' ? 100 : (progress?.percentage ?? 0),
+    },
+    extensions: {
+      ...response.extensions,
+      x_run_id: run.id,
+      x_task_status: task.status,
+      ...(evidence === null ? {} : { x_claims: evidence.claims }),
+      x_log: join(facts.folder, 'out.log'),
+    },
+  };
+}
+
+function statusWords({ task, failure, evidence }: RunFacts): string {
+  if (task.status === 'done') return 'Done, and the evidence bears it out.';
+  if (failure !== null) return failure.message;
+  const found = evidence?.findings[0];
+  if (found !== undefined) return `Not accepted: ${found.message}`;
+  if (task.status === 'review') return 'Waits for a person.';
+  return task.cause?.message ?? `The task is ${task.status}.`;
+}
+
+/** The block that the parent gets: within the limit of its type of task, whatever the agent printed. */
+export function blockOf(facts: RunFacts): string {
+  const report = reportOf(facts);
+  const made = facts.report === null ? { report: 'made by baton' } : {};
+  return aop1.fromReport(
+    { ...report, detailsFile: join(facts.folder, 'details.json'), metrics: { ...report.metrics, ...made } },
+    taskTypeOfTask(facts.message),
+  ).text;
+}
+
+/** The details file in the form of the output protocol, and the RESPONSE beside it. */
+export async function writeResults(facts: RunFacts, response: Response): Promise<void> {
+  const report = reportOf(facts);
+  const details = {
+    aop_version: '1.0.0',
+    agent_id: `${facts.chosen.name}-${facts.run.id}`,
+    task: shorten(report.task ?? facts.task.title, 200),
+    timestamp: isoOf(facts.startedAt),
+    duration_ms: facts.endedAt - facts.startedAt,
+    results: {
+      report,
+      claims: facts.evidence?.claims ?? [],
+      said: facts.report?.detailsFile ?? null,
+      last_statement: facts.lastText,
+      log: { stdout: join(facts.folder, 'out.log'), stderr: join(facts.folder, 'err.log'), bytes: facts.bytes },
+    },
+    metadata: { ...report.metrics, run: facts.run.id, status: facts.task.status },
+  };
+  const path = join(facts.folder, 'details.json');
+  await mkdir(dirname(path), { recursive: true });
+  await Promise.all([
+    writeFile(path, `${JSON.stringify(details, null, 2)}\n`),
+    writeFile(join(facts.folder, 'response.json'), `${JSON.stringify(response, null, 2)}\n`),
+  ]);
+}

@@ -1,0 +1,184 @@
+/** Claims what is ready and runs it, so many at once; woken by what happens in the store, not by looking again and again. */
+import type { Claimer } from '../core/laws/messages.ts';
+import type { Answer } from '../core/store.ts';
+import { isFinal, type Task } from '../core/task.ts';
+import { RUNTIME } from './actor.ts';
+import type { Host } from './host.ts';
+import { LEASE_MS, type RunResult, runTask } from './run.ts';
+
+export interface Work {
+  /** Only these tasks; all that is ready where none are named. */
+  readonly only?: readonly string[];
+  /** Only tasks for these agents. */
+  readonly agents?: readonly string[];
+  readonly parallel: number;
+  /** Ends when nothing is left to do; else only when it is told to. */
+  readonly untilEmpty: boolean;
+  /** Ends the runs, and then this. */
+  readonly leaving: AbortSignal;
+  onResult?(result: RunResult): void;
+}
+
+/** How long to wait at most before looking again: backoffs end without an event. */
+const LOOK_AGAIN_MS = 500;
+
+export async function workOn(host: Host, work: Work): Promise<void> {
+  const running = new Map<string, Promise<void>>();
+  /** By the name of the agent, for `max_parallel`. */
+  const busy = new Map<string, number>();
+  const bell = createBell(work.leaving);
+  const forget = host.watch.onRecord(() => bell.ring());
+  let failure: unknown = null;
+
+  const start = (task: Task): void => {
+    const agent = task.run?.agent ?? '';
+    busy.set(agent, (busy.get(agent) ?? 0) + 1);
+    const done = runTask(host, task, work.leaving)
+      .then(async (result) => {
+        await abortSession(host, result);
+        work.onResult?.(result);
+      })
+      .catch((cause: unknown) => {
+        failure ??= cause;
+      })
+      .finally(() => {
+        running.delete(task.id);
+        busy.set(agent, (busy.get(agent) ?? 1) - 1);
+        bell.ring();
+      });
+    running.set(task.id, done);
+  };
+
+  const full = (): string[] =>
+    [...busy]
+      .filter(([name, count]) => count >= (host.config.agents[name]?.max_parallel ?? Infinity))
+      .map(([name]) => name);
+
+  /** Takes one task; false where there is none to be had now. */
+  const claimOne = async (): Promise<boolean> => {
+    for (const ask of claims(host, work, full())) {
+      const answer = await host.store.send({
+        message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
+        by: RUNTIME,
+      });
+      const task = claimed(answer);
+      if (task === null) continue;
+      start(task);
+      return true;
+    }
+    return false;
+  };
+
+  try {
+    while (!work.leaving.aborted && failure === null) {
+      bell.quiet();
+      let took = false;
+      while (running.size < work.parallel && !work.leaving.aborted && (await claimOne())) took = true;
+      if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, work))) break;
+      await bell.wait(LOOK_AGAIN_MS);
+    }
+  } finally {
+    forget();
+    await Promise.all(running.values());
+  }
+  if (failure !== null) throw failure;
+}
+
+const claimed = (answer: Answer): Task | null => (answer.kind === 'changed' ? (answer.tasks[0] ?? null) : null);
+
+/** Whom to claim for, in the order of config; last, whoever a task names that config does not know. */
+function* claims(
+  host: Host,
+  { only, agents }: Work,
+  full: readonly string[],
+): Generator<{ id?: string; claimer: Claimer }> {
+  const { config, overrides } = host;
+  const anyone: Claimer = { agent: overrides.agent ?? config.defaults.agent ?? 'baton', any: true, except: full };
+  if (only !== undefined) {
+    for (const id of only) yield { id, claimer: anyone };
+    return;
+  }
+  const known = Object.entries(config.agents).filter(([name]) => agents === undefined || agents.includes(name));
+  for (const [name, { roles, tags }] of known) {
+    if (full.includes(name)) continue;
+    const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
+    yield { claimer: { agent: name, roles, teams, tags } };
+  }
+  if (agents === undefined) {
+    // Those that config knows have just been asked for.
+    yield { claimer: { ...anyone, except: [...full, ...known.map(([name]) => name)] } };
+    return;
+  }
+  for (const name of agents) if (!Object.hasOwn(config.agents, name)) yield { claimer: { agent: name } };
+}
+
+async function isEmpty(host: Host, { only, agents }: Work): Promise<boolean> {
+  if (only !== undefined) {
+    for (const id of only) {
+      const task = await host.store.find(id);
+      if (task !== undefined && isOpen(task)) return false;
+    }
+    return true;
+  }
+  for await (const task of host.store.tasks({ status: ['ready'] })) {
+    if (agents !== undefined && (task.routing.agent === null || !agents.includes(task.routing.agent))) continue;
+    // What waits for a task that nobody here runs would keep us for ever.
+    if (await canCome(host, task)) return false;
+  }
+  return true;
+}
+
+const isOpen = ({ status }: Task): boolean => status === 'ready' || status === 'in-progress' || status === 'backlog';
+
+async function canCome(host: Host, task: Task): Promise<boolean> {
+  for (const id of task.dependsOn) {
+    const other = await host.store.find(id);
+    if (other !== undefined && other.status !== 'done' && other.status !== 'ready' && other.status !== 'in-progress')
+      return false;
+  }
+  return true;
+}
+
+/** `on_failure: ABORT_SESSION`: when a task has failed for good, the rest of its session is not begun, and what runs of it is stopped. */
+async function abortSession(host: Host, { task, onFailure }: RunResult): Promise<void> {
+  if (task.status !== 'deadletter' || onFailure !== 'ABORT_SESSION') return;
+  for await (const other of host.store.tasks({ session: task.session })) {
+    if (other.id === task.id || isFinal(other.status) || other.status === 'deadletter') continue;
+    const reason = `${task.id} failed, and its policy ends the session with it`;
+    await host.store.send({ message: { type: 'task.cancel', id: other.id, reason }, by: RUNTIME });
+  }
+}
+
+interface Bell {
+  ring(): void;
+  quiet(): void;
+  /** Until it has rung since it was quiet, or the time is over. */
+  wait(ms: number): Promise<void>;
+}
+
+function createBell(stop: AbortSignal): Bell {
+  let hasRung = false;
+  let wake: (() => void) | null = null;
+  const ring = (): void => {
+    hasRung = true;
+    wake?.();
+  };
+  stop.addEventListener('abort', ring, { once: true });
+  return {
+    ring,
+    quiet() {
+      hasRung = false;
+    },
+    async wait(ms) {
+      if (hasRung) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      wake = null;
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * What is around a run: its environment, its sandbox, its way to the network; and what of its access is enforced here, by what, and what is
+ * not. Nothing is started before this is known, and `sandbox: require` refuses where it cannot be.
+ */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import type { Adapter, AgentConfig, Launch } from '../agents/adapter.ts';
+import type { Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
+import { type Access, isWithin } from '../core/policy.ts';
+import { openGate } from '../process/network.ts';
+import { probeSandbox } from '../process/sandbox.ts';
+import type { Bind, SandboxSpec } from '../process/types.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the run's record says about it. */
+export interface Enforced {
+  readonly sandbox: 'bubblewrap' | 'none';
+  readonly network: Access['network'];
+  readonly by: readonly string[];
+  readonly missing: readonly string[];
+}
+
+export interface Surroundings {
+  readonly mark: string;
+  readonly sandbox: SandboxSpec | null;
+  readonly enforced: Enforced;
+  /** Paths that are writable only because what is granted below them does not exist yet. */
+  readonly widened: readonly string[];
+  environment(launch: Launch): Record<string, string>;
+  /** Hosts that were asked for and refused. */
+  readonly refusedHosts: () => readonly string[];
+  close(): Promise<void>;
+}
+
+/** Whether a sandbox will be around the agents of this machine; throws where one is required and there is none. */
+export async function sandboxHere(
+  config: Config,
+  adapter: Adapter,
+): Promise<{ readonly ok: boolean; readonly reason: string }> {
+  const mode = config.defaults.sandbox;
+  if (mode === 'off') return { ok: false, reason: 'config.yaml says sandbox: off' };
+  const probed: { ok: boolean; reason: string } =
+    adapter.way === 'remote'
+      ? { ok: false, reason: `an agent of kind ${adapter.kind} works elsewhere` }
+      : { reason: '', ...(await probeSandbox()) };
+  if (mode === 'require' && !probed.ok) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `config.yaml says sandbox: require, and there can be none: ${probed.reason}`,
+      'install bubblewrap, or set defaults.sandbox to auto',
+    );
+  }
+  return probed;
+}
+
+export interface SurroundOptions {
+  readonly config: Config;
+  readonly environment: Environment;
+  readonly adapter: Adapter;
+  readonly agent: AgentConfig;
+  readonly access: Access;
+  readonly mark: string;
+  readonly launch: Launch | null;
+  readonly here: { readonly ok: boolean; readonly reason: string };
+  /** The data folder, which no agent sees. */
+  readonly dir: string;
+  /** What the run has of its own: its folder and socket, and where it puts its details. */
+  readonly own: readonly Bind[];
+  /** A short path for the proxy's socket. */
+  readonly folder: string;
+}
+
+export async function surround(options: SurroundOptions): Promise<Surroundings> {
+  const { access, agent, adapter, environment, launch, here, mark } = options;
+  const base = (asked: Launch): Record<string, string> => environmentOf(environment, agent, asked);
+  if (!here.ok || launch === null) {
+    const missing = [`paths and network by a sandbox: ${here.reason}`];
+    if (access.network !== 'FULL') missing.push(`network ${access.network}`);
+    const enforced: Enforced = { sandbox: 'none', network: access.network, by: launch?.enforces ?? [], missing };
+    return {
+      mark,
+      sandbox: null,
+      enforced,
+      widened: [],
+      environment: base,
+      refusedHosts: () => [],
+      close: async () => {},
+    };
+  }
+  const { paths, widened } = existing(access.writePaths);
+  const network = await networkOf(options, launch);
+  const home = environment['HOME'] ?? homedir();
+  const sandbox: SandboxSpec = {
+    readPaths: access.readPaths.filter((path) => existsSync(path)),
+    writePaths: paths,
+    binds: [...launch.state.map((path) => ({ path, writable: true })), ...options.own],
+    hide: [options.dir],
+    network: network.spec,
+    home,
+  };
+  return {
+    mark,
+    sandbox,
+    widened,
+    enforced: {
+      sandbox: 'bubblewrap',
+      network: access.network,
+      by: ['bubblewrap: paths, process namespace, dies with its parent', ...network.by, ...launch.enforces],
+      missing: [
+        ...network.missing,
+        ...widened.map(
+          (path) =>
+            `write paths below ${path} that do not exist yet: all of it can be written, and is looked at after the run`,
+        ),
+        ...(adapter.usage === 'at-end' ? [] : []),
+      ],
+    },
+    environment: (asked) => ({ ...base(asked), ...network.env, TMPDIR: '/tmp' }),
+    refusedHosts: network.refused,
+    close: network.close,
+  };
+}
+
+interface Network {
+  readonly spec: SandboxSpec['network'];
+  readonly env: Readonly<Record<string, string>>;
+  readonly by: readonly string[];
+  readonly missing: readonly string[];
+  readonly refused: () => readonly string[];
+  close(): Promise<void>;
+}
+
+/** DECISIONS §7: NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
+async function networkOf({ access, adapter, config, folder }: SurroundOptions, launch: Launch): Promise<Network> {
+  const plain = { env: {}, missing: [], refused: () => [], close: async () => {} };
+  if (access.network === 'FULL') return { ...plain, spec: 'open', by: [] };
+  if (access.network === 'NONE' && adapter.kind === 'command') {
+    return { ...plain, spec: 'none', by: ['bubblewrap: no network'] };
+  }
+  const restricted = access.network === 'RESTRICTED';
+  const gate = await openGate({
+    allow: restricted ? config.network.allow : [],
+    endpoints: launch.endpoints,
+    loopback: restricted,
+    folder,
+  });
+  return {
+    spec: gate.gate,
+    env: gate.env,
+    by: [`allow-list proxy: network ${access.network}`],
+    missing: [],
+    refused: () => gate.refused,
+    close: () => gate.close(),
+  };
+}
+
+/** What can be bound has to exist; the nearest folder above stands for what does not. */
+function existing(paths: readonly string[]): { paths: string[]; widened: string[] } {
+  const found = new Set<string>();
+  const widened = new Set<string>();
+  for (const path of paths) {
+    let at = path;
+    while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
+    found.add(at);
+    if (at !== path && !paths.some((other) => other !== path && isWithin(at, [other]))) widened.add(at);
+  }
+  return { paths: [...found], widened: [...widened] };
+}
+
+/** Of Baton's own environment, what any program needs; all else only by name. */
+const BASE = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'LANG',
+  'TZ',
+  'TMPDIR',
+  'TERM',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+];
+const BASE_PREFIX = /^LC_/;
+/** What Windows needs to start anything at all. */
+const WINDOWS = ['SystemRoot', 'ComSpec', 'PATHEXT', 'APPDATA', 'LOCALAPPDATA', 'USERPROFILE', 'TEMP', 'TMP'];
+
+export function environmentOf(
+  environment: Environment,
+  agent: AgentConfig,
+  launch: Pick<Launch, 'env' | 'passEnv'>,
+): Record<string, string> {
+  const isList = Array.isArray(agent.env);
+  const passed = [
+    ...BASE,
+    ...Object.keys(environment).filter((name) => BASE_PREFIX.test(name)),
+    ...(process.platform === 'win32' ? WINDOWS : []),
+    ...launch.passEnv,
+    ...(isList ? (agent.env as readonly string[]) : []),
+  ];
+  const env: Record<string, string> = {};
+  for (const name of passed) {
+    const value = environment[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return { ...env, ...launch.env, ...(isList ? {} : (agent.env as Record<string, string>)) };
+}
