@@ -11,6 +11,8 @@ interface Spent {
   readonly tokensOutput: number;
 }
 
+const NOTHING: Spent = { tokensInput: 0, tokensOutput: 0 };
+
 /** Its words for what went wrong, where they say more than an HTTP status. */
 const KINDS: Readonly<Record<string, ErrorCode>> = {
   authentication_failed: 'E_CREDENTIALS',
@@ -47,25 +49,25 @@ export function claudeReader(context: ReaderContext): Reader {
     /** By message, because a message comes in several lines, each with its count so far. */
     const messages = new Map<string, Spent>();
     let streaming: string | null = null;
-    let told: Spent = { tokensInput: 0, tokensOutput: 0 };
-    let settled = { tokensInput: 0, tokensOutput: 0, usd: 0 };
+    /** On the way, and as the results so far said. */
+    let sum = NOTHING;
+    let settled = { ...NOTHING, usd: 0 };
     let failureKind: string | null = null;
     const denied = new Set<string>();
 
     const countMessage = (id: string, input: number | null, output: number): void => {
-      const before = messages.get(id) ?? { tokensInput: 0, tokensOutput: 0 };
-      messages.set(id, {
+      const before = messages.get(id) ?? NOTHING;
+      const now = {
         tokensInput: input ?? before.tokensInput,
         tokensOutput: Math.max(before.tokensOutput, output),
-      });
-      let { tokensInput, tokensOutput } = settled;
-      for (const message of messages.values()) {
-        tokensInput += message.tokensInput;
-        tokensOutput += message.tokensOutput;
-      }
-      if (tokensInput === told.tokensInput && tokensOutput === told.tokensOutput) return;
-      told = { tokensInput, tokensOutput };
-      emit({ kind: 'usage', tokensInput, tokensOutput, usd: null, final: false });
+      };
+      messages.set(id, now);
+      if (now.tokensInput === before.tokensInput && now.tokensOutput === before.tokensOutput) return;
+      sum = {
+        tokensInput: sum.tokensInput + now.tokensInput - before.tokensInput,
+        tokensOutput: sum.tokensOutput + now.tokensOutput - before.tokensOutput,
+      };
+      emit({ kind: 'usage', ...sum, usd: null, final: false });
     };
 
     const block = (item: unknown, isOwn: boolean): void => {
@@ -149,7 +151,7 @@ export function claudeReader(context: ReaderContext): Reader {
           usd: settled.usd + usd,
         };
         messages.clear();
-        told = settled;
+        sum = { tokensInput: settled.tokensInput, tokensOutput: settled.tokensOutput };
         emit({ kind: 'usage', ...settled, final: true });
       }
       const said =

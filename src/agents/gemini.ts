@@ -130,7 +130,8 @@ function geminiReader(context: ReaderContext): Reader {
         else if (type === 'result') result(event);
       },
       complaint(line) {
-        const tried = /^Attempt (\d{1,4}) failed(?: with status (\d{3}))?/.exec(line);
+        // The last attempt is followed by the result, and not by another.
+        const tried = /^Attempt (\d{1,4}) failed(?: with status (\d{3}))?.{0,40}Retrying/.exec(line);
         if (tried === null) return;
         status = tried[2] === undefined ? null : Number(tried[2]);
         emit({ kind: 'retrying', status, attempt: Number(tried[1]) });
