@@ -74,7 +74,9 @@ export function sandboxCommand(spec: SandboxSpec, command: readonly string[], ho
     '--unshare-cgroup-try',
     '--die-with-parent',
     ...(network === 'open' ? [] : ['--unshare-net']),
-    // Root without this could not write what belongs to another user, not even in its own workspace.
+    // Root would keep all its powers inside, mounting among them, and so its way out.
+    ...['--cap-drop', 'ALL'],
+    // Without these it could not write what belongs to another user, not even in its own workspace.
     ...(host.isRoot ? ['CAP_DAC_OVERRIDE', 'CAP_CHOWN', 'CAP_FOWNER'].flatMap((cap) => ['--cap-add', cap]) : []),
     ...view,
     // Some programs want no HOME below the folder for temporary files.
