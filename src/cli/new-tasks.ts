@@ -17,18 +17,30 @@ export const MOST_TITLE = 120;
 
 /** At least one; throws where the text holds a TASK that is not valid. */
 export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[] {
-  const found = messagesIn(text, options);
-  const tasks = found.filter(isTask);
-  if (tasks.length === 0) return [plainTask(text, found)];
-  for (const [i, task] of tasks.entries()) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
-  const messages = tasks.map(({ value }) => value as TaskMessage);
-  const made = messages.map(ofMessage);
-  const placed = inPattern(messages.map(toPattern));
-  for (const [i, place] of placed.entries()) made[i] = { ...(made[i] as NewTask), ...place };
+  const { found, messages } = taskMessagesIn(text, options);
+  if (messages.length === 0) return [plainTask(text, found)];
+  const made = tasksOfMessages(messages);
   const isAlone = parseJson(text) !== undefined;
   if (isAlone && made.length === 1) return withText(made, 'inputs/task.json', text);
   // Words around a TASK may matter to whoever wrote them.
   return made.length > 1 ? made : withText(made, 'inputs/source.md', text);
+}
+
+/** The TASKs of a text; throws where one is not valid. */
+export function taskMessagesIn(
+  text: string,
+  options: DetectOptions = {},
+): { readonly found: readonly Found[]; readonly messages: readonly TaskMessage[] } {
+  const found = messagesIn(text, options);
+  const tasks = found.filter(isTask);
+  for (const [i, task] of tasks.entries()) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
+  return { found, messages: tasks.map(({ value }) => value as TaskMessage) };
+}
+
+/** A task of each, with what they wait for by their session's pattern. */
+export function tasksOfMessages(messages: readonly TaskMessage[]): NewTask[] {
+  const placed = inPattern(messages.map(toPattern));
+  return messages.map((message, i) => ({ ...ofMessage(message), ...placed[i] }));
 }
 
 const isTask = ({ dialect, kind }: Found): boolean => dialect === 'aop2' && (kind === 'TASK' || kind === null);

@@ -5,6 +5,7 @@ import { VERSION } from '../core/version.ts';
 import type { Globals } from './globals.ts';
 import { fail } from './io.ts';
 import { type AddCommand, notEmpty } from './options.ts';
+import { addRunCommands } from './run-commands.ts';
 import { addStoreCommands } from './store-commands.ts';
 import { addTaskCommands } from './task-commands.ts';
 
@@ -74,6 +75,7 @@ function program(): Command {
     .addHelpText('after', '\nExample:\n  baton prompt task.json')
     .action(async (file: string, options: Globals) => (await import('./prompt.ts')).prompt(file, options));
 
+  addRunCommands(command);
   addTaskCommands(baton, command);
   addStoreCommands(command);
 

@@ -149,7 +149,7 @@ export function blockOf(facts: RunFacts): string {
 }
 
 /** The details file in the form of the output protocol, and the RESPONSE beside it. */
-export async function writeResults(facts: RunFacts, response: Response): Promise<void> {
+export async function writeResults(facts: RunFacts, response: Response, block: string): Promise<void> {
   const report = reportOf(facts);
   const details = {
     aop_version: '1.0.0',
@@ -171,5 +171,6 @@ export async function writeResults(facts: RunFacts, response: Response): Promise
   await Promise.all([
     writeFile(path, `${JSON.stringify(details, null, 2)}\n`),
     writeFile(join(facts.folder, 'response.json'), `${JSON.stringify(response, null, 2)}\n`),
+    writeFile(join(facts.folder, 'block.txt'), block),
   ]);
 }

@@ -6,6 +6,8 @@ export interface RunWatch {
   add(task: string, run: string, onGone: (status: string) => void): () => void;
   /** Told of every record, as it is written. */
   onRecord(listener: (record: StoredRecord) => void): () => void;
+  /** Until all that is written by now has been told. */
+  caughtUp(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -14,6 +16,8 @@ export async function watchRuns(store: Store): Promise<RunWatch> {
   const runs = new Map<string, { readonly run: string; readonly onGone: (status: string) => void }>();
   const listeners = new Set<(record: StoredRecord) => void>();
   const after = await store.lastRecord();
+  let seen = after;
+  let isOver = false;
 
   const follow = async (): Promise<void> => {
     for await (const record of store.eventsAfter({ after, follow: stop.signal })) {
@@ -28,10 +32,13 @@ export async function watchRuns(store: Store): Promise<RunWatch> {
           watched.onGone(set.status ?? 'in-progress');
         }
       }
+      seen = record.seq;
       for (const listener of listeners) listener(record);
     }
   };
-  const following = follow();
+  const following = follow().finally(() => {
+    isOver = true;
+  });
   // Reported by `close`; until then the runs go on without it.
   following.catch(() => {});
 
@@ -45,6 +52,10 @@ export async function watchRuns(store: Store): Promise<RunWatch> {
     onRecord(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    async caughtUp() {
+      const last = await store.lastRecord();
+      while (seen < last && !isOver) await new Promise((resolve) => setTimeout(resolve, 5));
     },
     async close() {
       stop.abort();

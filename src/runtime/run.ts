@@ -102,7 +102,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   const response = responseOf(finished);
   const block = blockOf(finished);
   facts.tell('run.output', { produced: work.told.bytes, delivered: block.length, log: join('logs', run.id) });
-  await Promise.all([facts.written(), writeResults(finished, response)]);
+  await Promise.all([facts.written(), writeResults(finished, response, block)]);
   live.end({ status: after.status, used: work.told.used });
   return { task: after, response, block, onFailure: policyOf(message).onFailure };
 }

@@ -1,8 +1,7 @@
 /** A task in a git worktree of its own: its paths there, and what becomes of it at the end. */
-import { resolve } from 'node:path';
 import type { Task } from '../core/task.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { rebase } from '../workspace/paths.ts';
+import { rebase, resolveIn } from '../workspace/paths.ts';
 import { closeWorktree, openWorktree } from '../workspace/worktree.ts';
 import type { Facts } from './facts.ts';
 import type { Host } from './host.ts';
@@ -19,10 +18,11 @@ export interface TaskWorktree {
 export async function inWorktree(host: Host, task: Task, message: TaskMessage): Promise<TaskWorktree | null> {
   const asked = host.overrides.worktree ?? message.task.extensions?.['x_worktree'] === true;
   if (!asked) return null;
-  const repo = resolve(host.workspace, message.task.environment.workspace_root);
+  const said = message.task.environment.workspace_root;
+  const repo = await resolveIn(host.workspace, said);
   const worktree = await openWorktree({ repo, taskId: task.id, folder: worktreeFolder(host.dir) });
   return {
-    message: moved(message, repo, worktree.workspace),
+    message: moved(message, said, rebase(repo, worktree.repo, worktree.path)),
     async close(isDone, facts) {
       const result = await closeWorktree(worktree, { merge: isDone });
       facts.tell('run.worktree', { branch: worktree.branch, path: worktree.path, ...result });

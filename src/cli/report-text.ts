@@ -1,0 +1,66 @@
+/** A session's final report for people. */
+import type { SessionFinalReport } from '../core/session-report.ts';
+import { stripControls } from '../protocol/text/clean.ts';
+import { bold, dim, green, red, yellow } from './style.ts';
+
+const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();
+const paint = (status: string): string =>
+  status === 'done' ? green(status) : status === 'deadletter' || status === 'cancelled' ? red(status) : yellow(status);
+
+export function reportText(report: SessionFinalReport): string {
+  const { totals, cost_summary: cost, context } = report;
+  const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
+  return [
+    bold(`Session ${oneLine(report.session_id)}`),
+    `${totals.tasks} tasks (${by.map(([status, count]) => `${count} ${status}`).join(', ')}), ${totals.runs} runs, ${totals.retries} retries, ${totals.duration_seconds} s`,
+    ...section(
+      'Tasks',
+      report.delegation_graph.nodes.map(
+        (node) =>
+          `${node.external_id ?? node.id}  ${paint(node.status)}  ${dim(node.agent ?? '-')}  ${oneLine(node.title)}${node.attempts > 1 ? dim(`  ${node.attempts} runs`) : ''}`,
+      ),
+    ),
+    ...section(
+      'Agents',
+      report.agents.map(
+        ({ name, models, runs }) => `${name}${models.length === 0 ? '' : ` (${models.join(', ')})`}: ${runs} runs`,
+      ),
+    ),
+    ...section('Cost', [
+      `$${cost.actual_cost_usd.toFixed(4)}${cost.includes_estimates ? ' (partly an estimate)' : ''}, ${cost.tokens_input} tokens in, ${cost.tokens_output} out` +
+        (cost.estimated_cost_usd === null ? '' : `; estimated before: $${cost.estimated_cost_usd.toFixed(4)}`),
+    ]),
+    ...section(
+      'Checkpoints',
+      report.checkpoints.map(({ checkpoint, status, task_id }) => `${checkpoint} ${status}  ${dim(task_id)}`),
+    ),
+    ...section(
+      'Claims',
+      report.evidence.map(
+        ({ what, verdict, detail }) =>
+          `${verdict === 'proven' ? green(verdict) : verdict === 'contradicted' ? red(verdict) : yellow(verdict)}  ${oneLine(what)}${detail === null || detail === '' ? '' : dim(`  ${oneLine(detail)}`)}`,
+      ),
+    ),
+    ...section(
+      'Rolled back',
+      report.rollbacks.map(
+        ({ task_id, trigger, artifacts_rolled_back: all }) =>
+          `${task_id ?? '-'}: ${all.length} outputs (${trigger ?? '-'})`,
+      ),
+    ),
+    ...section(
+      'Errors',
+      report.errors.map(({ task_id, code, message }) => `${task_id ?? '-'}  ${code}: ${oneLine(message)}`),
+    ),
+    ...section(
+      'Artifacts',
+      report.artifacts.map(({ path, status, hash }) => `${oneLine(path)}  ${status ?? '-'}  ${dim(hash ?? '-')}`),
+    ),
+    '',
+    `Printed by agents: ${context.characters_produced} characters; handed to the parent: ${context.characters_delivered}.`,
+    dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`),
+  ].join('\n');
+}
+
+const section = (name: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', bold(name), ...lines.map((line) => `  ${line}`)];

@@ -1,0 +1,244 @@
+/** `baton run`: a task to its end. Progress goes to stderr; stdout gets the block for the parent and nothing else. */
+import { randomBytes } from 'node:crypto';
+import { BatonError } from '../core/errors.ts';
+import type { NewTask } from '../core/laws/messages.ts';
+import { emptyReport } from '../core/report.ts';
+import type { Store } from '../core/store.ts';
+import { DEFAULT_SESSION, type Task } from '../core/task.ts';
+import { eventsOf } from '../core/task-json.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { aop1 } from '../protocol/index.ts';
+import { parseJson } from '../protocol/text/fields.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import { endSession, type Host, kept, openHost, prepare, recover, reportFile, workOn } from '../runtime/index.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { note, print, printJson } from './io.ts';
+import { tasksOfMessages } from './new-tasks.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
+import { countTokens } from './tokens.ts';
+import { untilStopped } from './until-stopped.ts';
+import { ask, writing } from './with-store.ts';
+
+interface Options extends Globals, RunOptions {
+  readonly worktree?: boolean;
+  readonly wait?: boolean;
+}
+
+export async function runFile(given: string, options: Options): Promise<void> {
+  const now = new Date();
+  const session =
+    options.session ??
+    `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}-${randomBytes(2).toString('hex')}`;
+  const messages = messagesToRun(await readRunInput(given), options, { now: now.toISOString(), session });
+  const leaving = untilStopped();
+  await writing(options, async (store, dir) => {
+    const config = readConfig(dir);
+    const progress = createProgress(false);
+    const host = await openHost({
+      store,
+      dir,
+      config,
+      workspace: process.cwd(),
+      overrides: {
+        ...(options.agent === undefined ? {} : { agent: options.agent }),
+        ...(options.model === undefined ? {} : { model: options.model }),
+        ...(options.worktree === true ? { worktree: true } : {}),
+      },
+      countTokens,
+      onLive: (live) => progress.show(live),
+      warn: (text) => progress.say(text),
+    });
+    try {
+      await recoverAloud(host, progress);
+      const news = tasksOfMessages(messages);
+      const isMine = await isNewSession(store, news);
+      const tasks = await enter(host, messages, news, config.delegation.max_depth, progress);
+      if (options.json) {
+        const sessions = new Set(tasks.map((task) => task.session));
+        host.watch.onRecord((record) => {
+          if (sessions.has(record.session)) for (const event of eventsOf(record)) printJson(event);
+        });
+      }
+      const ids = tasks.map(({ id }) => id);
+      await workOn(host, { only: ids, parallel: config.defaults.parallel, untilEmpty: true, leaving });
+      if (options.wait === true) await untilAnswered(host, ids, leaving, config.defaults.parallel, progress);
+      const after = await Promise.all(ids.map(async (id) => (await store.find(id)) as Task));
+      const report = isMine && !leaving.aborted ? await endSession(sessionOf(host, after[0] as Task)) : null;
+      await host.watch.caughtUp();
+      progress.end();
+      if (options.json) await printLast(host, after, report);
+      else print(await blockFor(host, after));
+      conclude(after, leaving.aborted);
+    } finally {
+      progress.end();
+      await host.close();
+    }
+  });
+}
+
+export async function recoverAloud(host: Host, progress: Progress): Promise<void> {
+  const { runs, ended } = await recover(host);
+  if (runs.length > 0)
+    progress.say(
+      `${runs.length} runs of a Baton that died were given up (${runs.join(', ')}); processes ended: ${ended}`,
+    );
+}
+
+const sessionOf = (host: Host, task: Task): Parameters<typeof endSession>[0] => ({
+  store: host.store,
+  dir: host.dir,
+  session: task.session,
+  auditPath: host.config.audit.storage_path,
+  now: host.now(),
+});
+
+async function isNewSession(store: Store, news: readonly NewTask[]): Promise<boolean> {
+  const session = news[0]?.session ?? DEFAULT_SESSION;
+  for await (const _ of store.tasks({ session })) return false;
+  return true;
+}
+
+/** Makes the tasks, or finds them again: the same TASK in the same session is the same task. All is checked before anything is made. */
+async function enter(
+  host: Host,
+  messages: readonly TaskMessage[],
+  news: readonly NewTask[],
+  maxDepth: number,
+  progress: Progress,
+): Promise<Task[]> {
+  const known: (Task | undefined)[] = [];
+  for (const [i, item] of news.entries()) known.push(await findAgain(host.store, item, messages[i] as TaskMessage));
+  for (const [i, item] of news.entries()) {
+    // What waits for others may need what these make first.
+    if (known[i] !== undefined || (item.dependsOn ?? []).length > 0) continue;
+    const candidate = {
+      routing: { agent: null, role: null, team: null, tags: [], ...item.routing },
+      fallback: null,
+      cost: NOTHING,
+      session: item.session ?? '',
+    };
+    const { estimate, chosen } = await prepare(host, candidate, messages[i] as TaskMessage);
+    if (estimate !== null)
+      progress.say(
+        `${item.externalId ?? item.title}: about $${estimate.usd.toFixed(4)} with ${chosen.model} (an estimate)`,
+      );
+  }
+  const missing = news.filter((_, i) => known[i] === undefined);
+  const made =
+    missing.length === 0 ? [] : (await ask(host.store, { type: 'task.add', tasks: missing, maxDepth })).tasks;
+  let next = 0;
+  const tasks = known.map((task) => task ?? (made[next++] as Task));
+  for (const task of known) if (task !== undefined) await wakeUp(host.store, task, progress);
+  return tasks;
+}
+
+const NOTHING = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+
+async function findAgain(store: Store, item: NewTask, message: TaskMessage): Promise<Task | undefined> {
+  const name = item.externalId ?? item.id;
+  const task = name === undefined ? undefined : await store.find(name, item.session);
+  if (task === undefined || task.session !== item.session) return undefined;
+  const before = parseJson((await store.text(task.id, 'inputs/task.json')) ?? '');
+  if (JSON.stringify(before) === JSON.stringify(message)) return task;
+  throw new BatonError(
+    'E_DUPLICATE',
+    `the session ${task.session} has another task ${name} already: ${task.id}, which is ${task.status}`,
+    'give it another task_id, or another session with --session',
+  );
+}
+
+async function wakeUp(store: Store, task: Task, progress: Progress): Promise<void> {
+  const name = task.externalId ?? task.id;
+  if (task.status === 'deadletter' || task.status === 'blocked') {
+    await ask(
+      store,
+      task.status === 'deadletter'
+        ? { type: 'task.retry', id: task.id }
+        : { type: 'task.move', id: task.id, to: 'ready' },
+    );
+    progress.say(`${name} was ${task.status}; it is tried again`);
+  } else if (task.status === 'backlog') await ask(store, { type: 'task.move', id: task.id, to: 'ready' });
+  else if (task.status === 'ready') progress.say(`${name} goes on where it was left`);
+  else progress.say(`${name} is ${task.status} already; nothing is run for it`);
+}
+
+/** `--wait`: until a person has answered, and what came of the answer. */
+async function untilAnswered(
+  host: Host,
+  ids: readonly string[],
+  leaving: AbortSignal,
+  parallel: number,
+  progress: Progress,
+): Promise<void> {
+  for (;;) {
+    const waiting: string[] = [];
+    for (const id of ids) {
+      const task = await host.store.find(id);
+      if (task?.status === 'review' || task?.status === 'blocked') waiting.push(id);
+    }
+    if (waiting.length === 0 || leaving.aborted) return;
+    progress.say(`waits for a person: ${waiting.join(', ')}`);
+    await new Promise<void>((resolve) => {
+      const forget = host.watch.onRecord(({ changes }) => {
+        if (!changes.some(({ task, set }) => waiting.includes(task) && set.status !== undefined)) return;
+        forget();
+        resolve();
+      });
+      leaving.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await workOn(host, { only: ids, parallel, untilEmpty: true, leaving });
+  }
+}
+
+async function printLast(host: Host, tasks: readonly Task[], report: unknown): Promise<void> {
+  const [only] = tasks;
+  const response = tasks.length === 1 && only?.run ? await kept(host.dir, only.run.id, 'response.json') : null;
+  if (response !== null) printJson(parseJson(response));
+  else printJson(report ?? (await endSession(sessionOf(host, tasks[0] as Task))));
+}
+
+/** The block of one task as its run left it; of several, one block for all. */
+async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
+  const [only] = tasks;
+  const block = tasks.length === 1 && only?.run ? await kept(host.dir, only.run.id, 'block.txt') : null;
+  if (block !== null) return block;
+  const isDone = tasks.every(({ status }) => status === 'done');
+  const room = Math.max(24, Math.floor(480 / tasks.length) - 2);
+  const lines = tasks.map((task) => {
+    const words = task.status === 'done' ? task.summary : (task.cause?.message ?? task.summary);
+    return shorten(
+      `- ${task.externalId ?? task.id} ${task.status}${words ? `: ${words.replace(/\s+/g, ' ')}` : ''}`,
+      room,
+    );
+  });
+  const report = {
+    ...emptyReport(
+      isDone
+        ? ('done' as const)
+        : tasks.some(({ status }) => status === 'done')
+          ? ('partial' as const)
+          : ('failed' as const),
+      lines.join('\n'),
+    ),
+    task: tasks.length === 1 ? (only?.title ?? '') : `${tasks.length} tasks of ${only?.session}`,
+    detailsFile: reportFile(host.dir, only?.session ?? DEFAULT_SESSION),
+    startedAt: new Date(Math.min(...tasks.map(({ createdAt }) => createdAt))).toISOString(),
+    completedAt: new Date(Math.max(...tasks.map(({ updatedAt }) => updatedAt))).toISOString(),
+    metrics: { done: String(tasks.filter(({ status }) => status === 'done').length), tasks: String(tasks.length) },
+  };
+  return aop1.fromReport(report).text;
+}
+
+/** 0 done, 1 failed, 3 waits for a person. */
+function conclude(tasks: readonly Task[], wasStopped: boolean): void {
+  const waiting = tasks.filter(({ status }) => status === 'review');
+  const failed = tasks.filter(({ status }) => status !== 'done' && status !== 'review');
+  for (const task of waiting) note(`baton: ${task.id} waits for a person: baton why ${task.id}`);
+  if (wasStopped) note('baton: stopped; the same command goes on where it was left');
+  if (failed.some(({ status }) => status !== 'blocked') || wasStopped) process.exitCode = 1;
+  else if (failed.length > 0 || waiting.length > 0) process.exitCode = failed.some(isByDependency) ? 1 : 3;
+}
+
+const isByDependency = ({ cause }: Task): boolean => cause?.code === 'E_DEPENDENCY_FAILED';

@@ -1,0 +1,51 @@
+/** `baton work`: claims ready tasks and runs them, until it is stopped or nothing is left. */
+import { eventsOf } from '../core/task-json.ts';
+import { openHost, workOn } from '../runtime/index.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { print, printJson } from './io.ts';
+import { createProgress } from './progress.ts';
+import { recoverAloud } from './run.ts';
+import { taskLine } from './text.ts';
+import { countTokens } from './tokens.ts';
+import { untilStopped } from './until-stopped.ts';
+import { writing } from './with-store.ts';
+
+interface Options extends Globals {
+  readonly untilEmpty?: boolean;
+  readonly parallel?: number;
+  readonly agent: readonly string[];
+}
+
+export async function work({ untilEmpty = false, parallel, agent, ...globals }: Options): Promise<void> {
+  const leaving = untilStopped();
+  await writing(globals, async (store, dir) => {
+    const config = readConfig(dir);
+    const progress = createProgress(false);
+    const host = await openHost({
+      store,
+      dir,
+      config,
+      countTokens,
+      onLive: (live) => progress.show(live),
+      warn: (text) => progress.say(text),
+    });
+    try {
+      if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
+      await recoverAloud(host, progress);
+      await workOn(host, {
+        parallel: parallel ?? config.defaults.parallel,
+        untilEmpty,
+        leaving,
+        ...(agent.length === 0 ? {} : { agents: agent }),
+        onResult: ({ task }) => {
+          if (!globals.json) print(taskLine(task));
+        },
+      });
+      await host.watch.caughtUp();
+    } finally {
+      progress.end();
+      await host.close();
+    }
+  });
+}

@@ -1,0 +1,10 @@
+/** What the commands use of the runtime. */
+
+export { madeEnvelope, OPEN } from './envelope.ts';
+export { type Host, type HostOptions, type Live, type Overrides, openHost } from './host.ts';
+export { logFolder, reportFile } from './places.ts';
+export { prepare } from './prepare.ts';
+export { recover } from './recovery.ts';
+export type { RunResult } from './run.ts';
+export { type Work, workOn } from './scheduler.ts';
+export { endSession, kept, sessionReport } from './session.ts';

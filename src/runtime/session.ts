@@ -1,0 +1,51 @@
+/** A session's final report: folded from the journal whenever it is asked for, and kept in a file when the session ends. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createSessionReport, type SessionFinalReport } from '../core/session-report.ts';
+import type { Store } from '../core/store.ts';
+import { RUNTIME } from './actor.ts';
+import { reportFile } from './places.ts';
+
+export interface SessionOptions {
+  readonly store: Store;
+  readonly dir: string;
+  readonly session: string;
+  readonly auditPath: string;
+  readonly now: number;
+}
+
+export async function sessionReport({
+  store,
+  dir,
+  session,
+  auditPath,
+  now,
+}: SessionOptions): Promise<SessionFinalReport> {
+  const report = createSessionReport(session);
+  for await (const record of store.eventsAfter({ after: 0, session })) report.take(record);
+  return report.finish(now, { auditPath: join(dir, auditPath) });
+}
+
+/** Writes down that it has ended, and its report beside. */
+export async function endSession(options: SessionOptions): Promise<SessionFinalReport> {
+  const { store, dir, session } = options;
+  await store.send({
+    message: { type: 'note', event: 'session.ended', session, detail: { by: RUNTIME.name } },
+    by: RUNTIME,
+  });
+  const report = await sessionReport(options);
+  const path = reportFile(dir, session);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`);
+  return report;
+}
+
+/** What a run left on disk for others; null where it left nothing. */
+export async function kept(dir: string, run: string, name: 'block.txt' | 'response.json'): Promise<string | null> {
+  try {
+    return await readFile(join(dir, 'logs', run, name), 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw cause;
+  }
+}
