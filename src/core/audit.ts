@@ -5,16 +5,20 @@
  * |-------------------|--------------------------------------------------------------------------------------------------|
  * | TASK_DISPATCHED   | `run.started`                                                                                    |
  * | RESPONSE_RECEIVED | `run.reported`, `run.resumed`                                                                    |
- * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `delegation.requested`, and a    |
- * |                   | `task.transitioned` that is not how a run ended: a claim, a move by hand, a dependency's failure  |
- * | GUARD_RAIL_CHECK  | `run.judged`, `run.failed`, `run.expired`, and all that was refused or rejected                   |
+ * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `task.fallback`,                 |
+ * |                   | `delegation.requested`, and a `task.transitioned` that is not how a run ended: a claim, a move by |
+ * |                   | hand, a dependency's failure                                                                     |
+ * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.judged`, `run.failed`, `run.expired`, and  |
+ * |                   | all that was refused or rejected                                                                 |
  * | ROLLBACK_EVENT    | `rollback.…`                                                                                     |
- * | SESSION_SUMMARY   | `session.ended`, `session.summary`                                                               |
+ * | SESSION_SUMMARY   | `session.ended`, with the totals of the session, and `session.summary`                           |
  *
  * Other events (a file repaired, a note) are in the journal and not in the trail. A record's id is the event's: the number of the
- * journal's record and the event's place in it, so the same journal always gives the same trail.
+ * journal's record and the event's place in it, so the same journal always gives the same trail. Secrets are taken out of payloads and names.
  */
 import type { Event } from './laws/decision.ts';
+import { redact, redactDeep } from './redact.ts';
+import { createTotals } from './session-totals.ts';
 import type { StoredRecord } from './store.ts';
 import type { Run } from './task.ts';
 import { isoTime } from './task-json.ts';
@@ -38,7 +42,7 @@ export interface AuditRecord {
   readonly session: string;
   readonly task: string | null;
   readonly type: AuditType;
-  /** Who did it; `role` is what kind of actor it was. Provider and model are those of the run it speaks of. */
+  /** Who did it; `role` is what kind of actor it was. Provider and model are those of the run it speaks of, as far as they are known by then. */
   readonly actor: {
     readonly name: string;
     readonly role: string;
@@ -54,7 +58,8 @@ export interface AuditRecord {
   };
   readonly governance: {
     readonly guard_rails_applied: readonly string[];
-    readonly budget_status: string | null;
+    /** `exceeded`: a budget stopped it. `within`: the run told what it cost, and none did. */
+    readonly budget_status: 'exceeded' | 'within' | null;
     readonly access_decision: 'allowed' | 'refused';
     readonly reason_code: string | null;
   };
@@ -68,8 +73,12 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'task.edited': 'ROUTING_DECISION',
   'task.escalated': 'ROUTING_DECISION',
   'task.retried': 'ROUTING_DECISION',
+  'task.fallback': 'ROUTING_DECISION',
   'task.transitioned': 'ROUTING_DECISION',
   'delegation.requested': 'ROUTING_DECISION',
+  'run.enforced': 'GUARD_RAIL_CHECK',
+  'run.checkpoint': 'GUARD_RAIL_CHECK',
+  'run.evidence': 'GUARD_RAIL_CHECK',
   'run.judged': 'GUARD_RAIL_CHECK',
   'run.failed': 'GUARD_RAIL_CHECK',
   'run.expired': 'GUARD_RAIL_CHECK',
@@ -93,38 +102,102 @@ const isEndOfRun = (other: Event, move: Event): boolean =>
 /** The guard rail that an event is the work of. */
 const RAILS: Readonly<Record<string, string>> = {
   'run.judged': 'evidence',
+  'run.evidence': 'evidence',
+  'run.checkpoint': 'checkpoint',
+  'run.enforced': 'access',
+  'rollback.initiated': 'rollback',
   'run.expired': 'lease',
   'delegation.requested': 'delegation.max_depth',
   'delegation.rejected': 'delegation.max_depth',
 };
 
+/** The guard rail that an error is the word of. */
+const RAILS_OF_CODES: Readonly<Record<string, string>> = {
+  E_TIMEOUT: 'timeout',
+  E_HEARTBEAT_FAILURE: 'heartbeat',
+  E_RUN_EXPIRED: 'lease',
+  E_COST_LIMIT_EXCEEDED: 'budget',
+  E_PERMISSION_DENIED: 'access',
+  E_EVIDENCE: 'evidence',
+  E_MAX_DEPTH_EXCEEDED: 'delegation.max_depth',
+  E_CONTEXT_OVERFLOW: 'limits',
+  E_MALFORMED_RESPONSE: 'report',
+};
+
+type Detail = Readonly<Record<string, unknown>>;
+
+function railsOf({ type, detail = {} }: Event, code: unknown): string[] {
+  const rails = [RAILS[type], typeof code === 'string' ? RAILS_OF_CODES[code] : undefined];
+  if (type === 'run.enforced' && detail['network'] !== undefined) rails.push('network');
+  if (type === 'run.enforced' && detail['sandbox']) rails.push('sandbox');
+  return [...new Set(rails)].filter((rail) => rail !== undefined);
+}
+
+const some = (list: unknown, is: (item: Detail) => boolean): boolean =>
+  Array.isArray(list) && list.some((item) => item !== null && typeof item === 'object' && is(item as Detail));
+
+/** What went wrong, also where the event says it in other words. */
+function codeOf({ type, detail = {} }: Event): unknown {
+  if (type === 'run.judged' && detail['passed'] === false) return 'E_EVIDENCE';
+  if (type === 'run.checkpoint' && detail['status'] === 'FAIL') return 'E_EVIDENCE';
+  if (type === 'run.evidence' && some(detail['claims'], ({ verdict }) => verdict === 'contradicted'))
+    return 'E_EVIDENCE';
+  const isRollback = type === 'rollback.initiated';
+  if (isRollback && some(detail['artifacts_rolled_back'], ({ error }) => typeof error === 'string')) {
+    return 'E_ROLLBACK_FAILED';
+  }
+  return detail['code'];
+}
+
+function budgetOf({ type, detail = {} }: Event, code: unknown): 'exceeded' | 'within' | null {
+  if (code === 'E_COST_LIMIT_EXCEEDED') return 'exceeded';
+  return type === 'run.reported' && detail['cost'] !== undefined ? 'within' : null;
+}
+
 /** Reads the journal in its order and keeps what later records do not repeat: whose child a task is, and what its run is. */
 export function createAudit(): (record: StoredRecord) => AuditRecord[] {
   const parents = new Map<string, string>();
   const runs = new Map<string, Run>();
+  /** What the latest run of a task told of itself. */
+  const models = new Map<
+    string,
+    { readonly run: string; readonly provider: string | null; readonly model: string | null }
+  >();
+  const totals = createTotals();
 
   return (record) => {
     for (const { task, set } of record.changes) {
       if (set.parentId) parents.set(task, set.parentId);
       if (set.run) runs.set(task, set.run);
     }
+    totals.take(record);
+    for (const { type, task, run, detail } of record.events) {
+      if (type !== 'run.usage' || task === undefined || run === undefined) continue;
+      models.set(task, { run, provider: textOf(detail?.['provider']), model: textOf(detail?.['model']) });
+    }
     const audited = record.events.flatMap((event, i): AuditRecord[] => {
       const type = typeOf(event, record);
       return type === null ? [] : [auditRecord(record, event, i, type)];
     });
     // What has ended is not spoken of as running again; a long trail keeps only what is at work.
-    for (const { task, set } of record.changes)
-      if (set.status === 'done' || set.status === 'cancelled') runs.delete(task);
+    for (const { task, set } of record.changes) if (set.status === 'done' || set.status === 'cancelled') forget(task);
     return audited;
   };
+
+  function forget(task: string): void {
+    models.delete(task);
+    runs.delete(task);
+  }
 
   function auditRecord(record: StoredRecord, event: Event, index: number, type: AuditType): AuditRecord {
     const { at, session, by, seq, request } = record;
     const { task = null, detail = {} } = event;
     const latest = task === null ? undefined : runs.get(task);
     const run = event.run !== undefined && latest?.id === event.run ? latest : undefined;
-    const code = event.type === 'run.judged' && detail['passed'] === false ? 'E_EVIDENCE' : detail['code'];
-    const rail = RAILS[event.type];
+    const last = task === null ? undefined : models.get(task);
+    const told = last?.run === event.run ? last : undefined;
+    const code = codeOf(event);
+    const summed = event.type === 'session.ended' ? { totals: totals.of(session) } : {};
     return {
       id: `audit-${seq}-${index}`,
       version: AUDIT_VERSION,
@@ -132,19 +205,31 @@ export function createAudit(): (record: StoredRecord) => AuditRecord[] {
       session,
       task,
       type,
-      actor: { name: by.name, role: by.kind, provider: null, model: run?.model ?? null },
-      payload: { event: event.type, ...(event.run === undefined ? {} : { run: event.run }), ...detail },
+      actor: {
+        name: redact(by.name),
+        role: by.kind,
+        provider: told?.provider ?? null,
+        model: told?.model ?? run?.model ?? null,
+      },
+      payload: redactDeep({
+        event: event.type,
+        ...(event.run === undefined ? {} : { run: event.run }),
+        ...summed,
+        ...detail,
+      }),
       context: {
         parent_task_id: (task === null ? undefined : parents.get(task)) ?? null,
         attempt: run?.attempt ?? null,
         correlation_id: event.run ?? request ?? null,
       },
       governance: {
-        guard_rails_applied: rail === undefined ? [] : [rail],
-        budget_status: code === 'E_COST_LIMIT_EXCEEDED' ? 'exceeded' : null,
+        guard_rails_applied: railsOf(event, code),
+        budget_status: budgetOf(event, code),
         access_decision: isRefusal(event.type) || code === 'E_PERMISSION_DENIED' ? 'refused' : 'allowed',
         reason_code: typeof code === 'string' ? code : null,
       },
     };
   }
 }
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

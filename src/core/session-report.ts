@@ -2,132 +2,142 @@
  * The final report of a session (contract §10, DECISIONS §7): the SESSION_FINAL_REPORT event, folded from the journal records of the session.
  * Records are taken in their order; those of other sessions are passed by. Nothing is asked of the store or of the clock.
  */
+import { redactDeep } from './redact.ts';
+import { emptyFold, type Fold, NOTHING, plus, type RunFacts, takeRecord } from './session-fold.ts';
+import type { CostSummary, GraphEdge, ReportedAgent, SessionFinalReport, Share } from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
-import type { TaskStatus } from './task.ts';
+import { type Spent, TASK_STATUSES, type Task, type TaskStatus } from './task.ts';
+import { isoTime } from './task-json.ts';
 
-export interface SessionFinalReport {
-  readonly aop_version: string;
-  readonly schema_version: string;
-  readonly protocol_family: 'AOP';
-  readonly message_type: 'EVENT';
-  readonly event: 'SESSION_FINAL_REPORT';
-  readonly session_id: string;
-  readonly timestamp: string;
-  readonly session: {
-    readonly session_id: string;
-    readonly started_at: string | null;
-    readonly ended_at: string | null;
-    readonly ended_by: string | null;
-  };
-  readonly totals: {
-    readonly tasks: number;
-    readonly tasks_by_state: Readonly<Record<TaskStatus, number>>;
-    readonly runs: number;
-    /** Runs after the first of their task. */
-    readonly retries: number;
-    /** Those of them with another model. */
-    readonly fallbacks: number;
-    /** From the first record to the end of the session, or to the last record where it has no end yet. */
-    readonly duration_seconds: number;
-  };
-  readonly agents: readonly ReportedAgent[];
-  readonly delegation_graph: {
-    readonly nodes: readonly GraphNode[];
-    readonly edges: readonly GraphEdge[];
-  };
-  readonly cost_summary: CostSummary;
-  readonly checkpoints: readonly ReportedCheckpoint[];
-  readonly rollbacks: readonly ReportedRollback[];
-  readonly errors: readonly ReportedError[];
-  readonly artifacts: readonly ReportedArtifact[];
-  readonly context: { readonly characters_produced: number; readonly characters_delivered: number };
-  readonly audit_trail: { readonly storage_path: string };
-}
-
-export interface ReportedAgent {
-  readonly name: string;
-  readonly roles: readonly string[];
-  readonly providers: readonly string[];
-  readonly models: readonly string[];
-  readonly runs: number;
-}
-
-export interface GraphNode {
-  readonly id: string;
-  readonly external_id: string | null;
-  readonly title: string;
-  readonly status: TaskStatus;
-  readonly agent: string | null;
-  readonly attempts: number;
-  readonly cost_usd: number;
-}
-
-/** `parent`: `from` delegated `to`. `dependency`: `from` has to be done before `to` begins. */
-export interface GraphEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly type: 'parent' | 'dependency';
-}
-
-export interface Share {
-  readonly usd: number;
-  readonly tokens_input: number;
-  readonly tokens_output: number;
-}
-
-export interface CostSummary {
-  /** What was expected before the runs; null where no price was known. */
-  readonly estimated_cost_usd: number | null;
-  readonly actual_cost_usd: number;
-  readonly tokens_input: number;
-  readonly tokens_output: number;
-  readonly by_agent: Readonly<Record<string, Share>>;
-  readonly by_model: Readonly<Record<string, Share>>;
-  /** Some of the actual cost was worked out from tokens and prices, not told by the agent. */
-  readonly includes_estimates: boolean;
-}
-
-export interface ReportedCheckpoint {
-  readonly task_id: string;
-  readonly phase: string | null;
-  readonly checkpoint: string;
-  readonly status: string;
-}
-
-export interface ReportedRollback {
-  readonly task_id: string | null;
-  readonly timestamp: string;
-  readonly trigger: string | null;
-  readonly artifacts_rolled_back: readonly unknown[];
-}
-
-export interface ReportedError {
-  readonly task_id: string | null;
-  readonly run: string | null;
-  readonly timestamp: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-export interface ReportedArtifact {
-  readonly task_id: string;
-  readonly path: string;
-  readonly type: string | null;
-  readonly hash: string | null;
-  readonly status: string | null;
-  readonly size_bytes: number | null;
-}
+export type { SessionFinalReport } from './session-report-form.ts';
 
 export interface SessionReport {
+  /** Each record once, in order. */
   take(record: StoredRecord): void;
   finish(now: number, extra: { readonly auditPath: string }): SessionFinalReport;
 }
 
 export function createSessionReport(session: string): SessionReport {
+  const fold = emptyFold();
   return {
-    take: () => undefined,
-    finish: () => {
-      throw new Error(`the report of ${session} is not written yet`);
-    },
+    take: (record) => takeRecord(fold, session, record),
+    finish: (now, { auditPath }) => redactDeep(reportOf(fold, session, now, auditPath)),
   };
 }
+
+function reportOf(fold: Fold, session: string, now: number, auditPath: string): SessionFinalReport {
+  const tasks = [...fold.tasks.values()];
+  const runs = [...fold.runs.values()];
+  const { first, last, end } = fold;
+  return {
+    aop_version: '2.0.2-C',
+    schema_version: '2.0.2',
+    protocol_family: 'AOP',
+    message_type: 'EVENT',
+    event: 'SESSION_FINAL_REPORT',
+    session_id: session,
+    timestamp: isoTime(now),
+    session: {
+      session_id: session,
+      started_at: first === null ? null : isoTime(first),
+      ended_at: end === null ? null : isoTime(end.at),
+      ended_by: end?.by ?? null,
+    },
+    totals: {
+      tasks: tasks.length,
+      tasks_by_state: Object.fromEntries(
+        TASK_STATUSES.map((status) => [status, tasks.filter((task) => task.status === status).length]),
+      ) as Record<TaskStatus, number>,
+      runs: tasks.reduce((sum, task) => sum + task.runs, 0),
+      retries: fold.retries,
+      fallbacks: fold.fallbacks,
+      duration_seconds: first === null ? 0 : Math.max((end?.at ?? last) - first, 0) / 1000,
+    },
+    agents: agentsOf(fold, runs),
+    delegation_graph: graphOf(tasks, runs),
+    cost_summary: costsOf(runs),
+    checkpoints: [...fold.checkpoints.values()],
+    evidence: [...fold.claims.values()].flat(),
+    rollbacks: fold.rollbacks,
+    errors: fold.errors,
+    artifacts: [...fold.artifacts.values()],
+    context: {
+      characters_produced: sum(runs.map(({ produced }) => produced)),
+      characters_delivered: sum(runs.map(({ delivered }) => delivered)),
+    },
+    audit_trail: { storage_path: auditPath },
+  };
+}
+
+const modelOf = ({ model, run }: RunFacts): string | null => model ?? run?.model ?? null;
+const spentBy = ({ charged, used }: RunFacts): Spent => charged ?? used ?? NOTHING;
+
+function agentsOf(fold: Fold, runs: readonly RunFacts[]): ReportedAgent[] {
+  const agents = new Map<string, RunFacts[]>();
+  for (const facts of runs) {
+    if (facts.run === null) continue;
+    const list = agents.get(facts.run.agent);
+    if (list === undefined) agents.set(facts.run.agent, [facts]);
+    else list.push(facts);
+  }
+  return [...agents].map(([name, own]) => ({
+    name,
+    roles: distinct(own.map(({ task }) => fold.tasks.get(task)?.routing.role)),
+    providers: distinct(own.map(({ provider }) => provider)),
+    models: distinct(own.map(modelOf)),
+    runs: own.length,
+  }));
+}
+
+function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFinalReport['delegation_graph'] {
+  const known = new Set(tasks.map(({ id }) => id));
+  const costs = new Map<string, number>();
+  for (const facts of runs) costs.set(facts.task, (costs.get(facts.task) ?? 0) + spentBy(facts).usd);
+  return {
+    nodes: tasks.map((task) => ({
+      id: task.id,
+      external_id: task.externalId,
+      title: task.title,
+      status: task.status,
+      agent: task.run?.agent ?? task.routing.agent,
+      attempts: task.runs,
+      cost_usd: rounded(costs.get(task.id) ?? 0),
+    })),
+    // What lies in another session has no node here.
+    edges: tasks.flatMap(({ id, parentId, dependsOn }): GraphEdge[] => [
+      ...(parentId === null || !known.has(parentId) ? [] : [{ from: parentId, to: id, type: 'parent' as const }]),
+      ...dependsOn.filter((other) => known.has(other)).map((from) => ({ from, to: id, type: 'dependency' as const })),
+    ]),
+  };
+}
+
+function costsOf(runs: readonly RunFacts[]): CostSummary {
+  const all = runs.map(spentBy).reduce(plus, NOTHING);
+  const expected = runs.flatMap((facts) => (facts.expected === null ? [] : [facts.expected]));
+  return {
+    estimated_cost_usd: expected.length === 0 ? null : rounded(sum(expected)),
+    actual_cost_usd: rounded(all.usd),
+    tokens_input: all.tokensInput,
+    tokens_output: all.tokensOutput,
+    by_agent: sharesBy(runs, (facts) => facts.run?.agent ?? 'unknown'),
+    by_model: sharesBy(runs, (facts) => modelOf(facts) ?? 'unknown'),
+    includes_estimates: runs.some(({ isEstimated }) => isEstimated),
+  };
+}
+
+function sharesBy(runs: readonly RunFacts[], nameOf: (facts: RunFacts) => string): Record<string, Share> {
+  const spent = new Map<string, Spent>();
+  for (const facts of runs) spent.set(nameOf(facts), plus(spent.get(nameOf(facts)) ?? NOTHING, spentBy(facts)));
+  return Object.fromEntries(
+    [...spent].map(([name, { usd, tokensInput, tokensOutput }]) => [
+      name,
+      { usd: rounded(usd), tokens_input: tokensInput, tokens_output: tokensOutput },
+    ]),
+  );
+}
+
+/** Sums of dollars are not exact; a millionth is. */
+const rounded = (usd: number): number => Math.round(usd * 1e6) / 1e6;
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+const distinct = (values: readonly (string | null | undefined)[]): string[] =>
+  [...new Set(values)].filter((value) => value !== null && value !== undefined);

@@ -83,7 +83,7 @@ test('what was refused, what a budget stopped and what the evidence says are in 
   expect(checks.map(({ governance }) => governance)).toEqual([
     { guard_rails_applied: ['evidence'], budget_status: null, access_decision: 'allowed', reason_code: 'E_EVIDENCE' },
     {
-      guard_rails_applied: [],
+      guard_rails_applied: ['budget'],
       budget_status: 'exceeded',
       access_decision: 'allowed',
       reason_code: 'E_COST_LIMIT_EXCEEDED',

@@ -1,0 +1,227 @@
+/** What the records of a session say, taken in one after another: the ground of its final report. */
+import type { Event } from './laws/decision.ts';
+import type {
+  ReportedArtifact,
+  ReportedCheckpoint,
+  ReportedClaim,
+  ReportedError,
+  ReportedRollback,
+} from './session-report-form.ts';
+import type { StoredRecord } from './store.ts';
+import { DEFAULT_SESSION, expandTask, type Run, type SparseTask, type Spent, type Task } from './task.ts';
+import { isoTime } from './task-json.ts';
+
+type Detail = Readonly<Record<string, unknown>>;
+
+/** What is known of one run besides what its task knows. */
+export interface RunFacts {
+  readonly task: string;
+  run: Run | null;
+  provider: string | null;
+  model: string | null;
+  /** What its task's cost grew by. */
+  charged: Spent | null;
+  /** What it was seen to use; counts where nothing was charged, as with a run that was stopped. */
+  used: Spent | null;
+  isEstimated: boolean;
+  expected: number | null;
+  produced: number;
+  delivered: number;
+}
+
+/** All that the records of a session have said so far. */
+export interface Fold {
+  readonly tasks: Map<string, Task>;
+  readonly runs: Map<string, RunFacts>;
+  readonly checkpoints: Map<string, ReportedCheckpoint>;
+  readonly claims: Map<string, readonly ReportedClaim[]>;
+  readonly artifacts: Map<string, ReportedArtifact>;
+  readonly rollbacks: ReportedRollback[];
+  readonly errors: ReportedError[];
+  retries: number;
+  fallbacks: number;
+  first: number | null;
+  last: number;
+  end: { readonly at: number; readonly by: string | null } | null;
+}
+
+export const emptyFold = (): Fold => ({
+  tasks: new Map(),
+  runs: new Map(),
+  checkpoints: new Map(),
+  claims: new Map(),
+  artifacts: new Map(),
+  rollbacks: [],
+  errors: [],
+  retries: 0,
+  fallbacks: 0,
+  first: null,
+  last: 0,
+  end: null,
+});
+
+export function takeRecord(fold: Fold, session: string, record: StoredRecord): void {
+  if (record.session === session) {
+    fold.first ??= record.at;
+    fold.last = record.at;
+  }
+  // A task of another session may be what stops one of ours, and its record is of that session.
+  for (const { task, set } of record.changes) takeChange(fold, session, task, set);
+  for (const event of record.events) {
+    const isOurs = event.task === undefined ? record.session === session : fold.tasks.has(event.task);
+    if (isOurs) takeEvent(fold, record, event);
+  }
+}
+
+function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>): void {
+  const before = fold.tasks.get(id);
+  if (before === undefined && (set.id === undefined || (set.session ?? DEFAULT_SESSION) !== session)) return;
+  const after = before === undefined ? expandTask(set as SparseTask) : { ...before, ...set };
+  fold.tasks.set(id, after);
+  const { run } = after;
+  if (run === null) return;
+  const facts = factsOf(fold, id, run.id);
+  facts.run = run;
+  // The provider is told with the fallback; the claim knows only the model.
+  if (after.fallback !== null && run.model === after.fallback.model) facts.provider ??= after.fallback.provider;
+  if (set.cost === undefined || before === undefined) return;
+  const more = minus(set.cost, before.cost);
+  // A failure that tells no cost sets it to what it was.
+  if (more.usd !== 0 || more.tokensInput !== 0 || more.tokensOutput !== 0) {
+    facts.charged = plus(facts.charged ?? NOTHING, more);
+  }
+}
+
+function factsOf(fold: Fold, task: string, run: string): RunFacts {
+  const known = fold.runs.get(run);
+  if (known !== undefined) return known;
+  const facts: RunFacts = {
+    ...{ task, run: null, provider: null, model: null, charged: null, used: null, isEstimated: false, expected: null },
+    ...{ produced: 0, delivered: 0 },
+  };
+  fold.runs.set(run, facts);
+  return facts;
+}
+
+/** What each event says; later words on the same run, checkpoint or file go before earlier ones. */
+const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Event, detail: Detail) => void>> = {
+  'run.started'(fold, _record, { task = '' }) {
+    if ((fold.tasks.get(task)?.runs ?? 0) > 1) fold.retries++;
+  },
+  'task.fallback'(fold) {
+    fold.fallbacks++;
+  },
+  'run.estimate'(fold, _record, { task = '', run }, { usd }) {
+    if (run !== undefined) factsOf(fold, task, run).expected = numberOr(usd, null);
+  },
+  'run.usage'(fold, _record, { task = '', run }, detail) {
+    if (run === undefined) return;
+    const facts = factsOf(fold, task, run);
+    facts.used = spentIn(detail);
+    facts.isEstimated = detail['estimated'] === true;
+    facts.model = textOr(detail['model'], facts.model);
+    facts.provider = textOr(detail['provider'], facts.provider);
+  },
+  'run.output'(fold, _record, { task = '', run }, { produced, delivered }) {
+    if (run === undefined) return;
+    const facts = factsOf(fold, task, run);
+    facts.produced = numberOr(produced, 0);
+    facts.delivered = numberOr(delivered, 0);
+  },
+  'run.checkpoint'(fold, _record, { task = '' }, { checkpoint, phase, status }) {
+    const id = textOr(checkpoint, '');
+    const told = { task_id: task, phase: textOr(phase, null), checkpoint: id, status: textOr(status, 'PENDING') };
+    if (id !== '') fold.checkpoints.set(JSON.stringify([task, id]), told);
+  },
+  'run.evidence'(fold, _record, { task = '' }, { claims, artifacts }) {
+    fold.claims.set(
+      task,
+      listOf(claims).map(({ what, verdict, detail }) => ({
+        task_id: task,
+        what: textOr(what, ''),
+        verdict: textOr(verdict, 'unverified'),
+        detail: textOr(detail, null),
+      })),
+    );
+    for (const { path, type, hash, status, sizeBytes } of listOf(artifacts)) {
+      if (typeof path !== 'string') continue;
+      fold.artifacts.set(JSON.stringify([task, path]), {
+        task_id: task,
+        path,
+        type: textOr(type, null),
+        hash: textOr(hash, null),
+        status: textOr(status, null),
+        size_bytes: numberOr(sizeBytes, null),
+      });
+    }
+  },
+  'rollback.initiated'(fold, record, event, { trigger, artifacts_rolled_back: artifacts }) {
+    fold.rollbacks.push({
+      task_id: event.task ?? null,
+      timestamp: isoTime(record.at),
+      trigger: textOr(trigger, null),
+      artifacts_rolled_back: listOf(artifacts),
+    });
+    for (const { path, error } of listOf(artifacts)) {
+      if (typeof error !== 'string') continue;
+      tellError(fold, record, event, 'E_ROLLBACK_FAILED', `${textOr(path, 'an artifact')}: ${error}`);
+    }
+  },
+  'run.failed'(fold, record, event, { code, message }) {
+    tellError(fold, record, event, textOr(code, 'E_UNKNOWN'), textOr(message, ''));
+  },
+  'run.expired'(fold, record, event) {
+    tellError(fold, record, event, 'E_RUN_EXPIRED', `${event.run} went silent and left no result`);
+  },
+  'run.judged'(fold, record, event, { passed, findings }) {
+    if (passed !== false) return;
+    const said = Array.isArray(findings) ? findings.filter((finding) => typeof finding === 'string') : [];
+    tellError(fold, record, event, 'E_EVIDENCE', said.join('; ') || 'the evidence does not bear the claim out');
+  },
+  /** What stopped a task and is not told by its run: a dependency, or that all models have failed. */
+  'task.transitioned'(fold, record, event, { to, code }) {
+    if ((to !== 'blocked' && to !== 'deadletter') || typeof code !== 'string') return;
+    const isTold = record.events.some(
+      (other) => other.task === event.task && other.type === 'run.failed' && other.detail?.['code'] === code,
+    );
+    if (isTold || code === 'E_RUN_EXPIRED') return;
+    tellError(fold, record, event, code, fold.tasks.get(event.task ?? '')?.cause?.message ?? code);
+  },
+  'session.ended'(fold, record, _event, { by }) {
+    fold.end = { at: record.at, by: textOr(by, record.by.name) };
+  },
+};
+
+function takeEvent(fold: Fold, record: StoredRecord, event: Event): void {
+  const detail = event.detail ?? {};
+  if (/\.(?:refused|rejected)$/.test(event.type)) {
+    const message = textOr(detail['reason'], textOr(detail['message'], event.type));
+    tellError(fold, record, event, textOr(detail['code'], 'E_UNKNOWN'), message);
+  } else if (Object.hasOwn(TAKE, event.type)) {
+    TAKE[event.type]?.(fold, record, event, detail);
+  }
+}
+
+function tellError(fold: Fold, { at }: StoredRecord, { task, run }: Event, code: string, message: string): void {
+  fold.errors.push({ task_id: task ?? null, run: run ?? null, timestamp: isoTime(at), code, message });
+}
+
+export const NOTHING: Spent = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+export const plus = (a: Spent, b: Spent): Spent => ({
+  usd: a.usd + b.usd,
+  tokensInput: a.tokensInput + b.tokensInput,
+  tokensOutput: a.tokensOutput + b.tokensOutput,
+});
+const minus = (a: Spent, b: Spent): Spent =>
+  plus(a, { usd: -b.usd, tokensInput: -b.tokensInput, tokensOutput: -b.tokensOutput });
+
+const spentIn = ({ usd, tokensInput, tokensOutput }: Detail): Spent => ({
+  usd: numberOr(usd, 0),
+  tokensInput: numberOr(tokensInput, 0),
+  tokensOutput: numberOr(tokensOutput, 0),
+});
+const numberOr = <T>(value: unknown, other: T): number | T =>
+  typeof value === 'number' && Number.isFinite(value) ? value : other;
+const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other);
+const listOf = (value: unknown): Detail[] =>
+  Array.isArray(value) ? value.filter((item) => item !== null && typeof item === 'object') : [];

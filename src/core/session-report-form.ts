@@ -1,0 +1,125 @@
+/** The form of a session's final report, as other programs read it (DECISIONS §7). Fields may be added; none may go. */
+import type { TaskStatus } from './task.ts';
+
+export interface SessionFinalReport {
+  readonly aop_version: string;
+  readonly schema_version: string;
+  readonly protocol_family: 'AOP';
+  readonly message_type: 'EVENT';
+  readonly event: 'SESSION_FINAL_REPORT';
+  readonly session_id: string;
+  readonly timestamp: string;
+  readonly session: {
+    readonly session_id: string;
+    readonly started_at: string | null;
+    readonly ended_at: string | null;
+    readonly ended_by: string | null;
+  };
+  readonly totals: {
+    readonly tasks: number;
+    readonly tasks_by_state: Readonly<Record<TaskStatus, number>>;
+    readonly runs: number;
+    /** Runs after the first of their task. */
+    readonly retries: number;
+    /** Those of them with another model. */
+    readonly fallbacks: number;
+    /** From the first record to the end of the session, or to the last record where it has no end yet. */
+    readonly duration_seconds: number;
+  };
+  readonly agents: readonly ReportedAgent[];
+  readonly delegation_graph: {
+    readonly nodes: readonly GraphNode[];
+    readonly edges: readonly GraphEdge[];
+  };
+  readonly cost_summary: CostSummary;
+  readonly checkpoints: readonly ReportedCheckpoint[];
+  /** What became of each claim of the last run of each task (DECISIONS §6). */
+  readonly evidence: readonly ReportedClaim[];
+  readonly rollbacks: readonly ReportedRollback[];
+  readonly errors: readonly ReportedError[];
+  readonly artifacts: readonly ReportedArtifact[];
+  readonly context: { readonly characters_produced: number; readonly characters_delivered: number };
+  readonly audit_trail: { readonly storage_path: string };
+}
+
+export interface ReportedAgent {
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly providers: readonly string[];
+  readonly models: readonly string[];
+  readonly runs: number;
+}
+
+export interface GraphNode {
+  readonly id: string;
+  readonly external_id: string | null;
+  readonly title: string;
+  readonly status: TaskStatus;
+  readonly agent: string | null;
+  /** Runs ever started. */
+  readonly attempts: number;
+  readonly cost_usd: number;
+}
+
+/** `parent`: `from` delegated `to`. `dependency`: `from` has to be done before `to` begins. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly type: 'parent' | 'dependency';
+}
+
+export interface Share {
+  readonly usd: number;
+  readonly tokens_input: number;
+  readonly tokens_output: number;
+}
+
+export interface CostSummary {
+  /** What was expected before the runs; null where no price was known. */
+  readonly estimated_cost_usd: number | null;
+  readonly actual_cost_usd: number;
+  readonly tokens_input: number;
+  readonly tokens_output: number;
+  readonly by_agent: Readonly<Record<string, Share>>;
+  readonly by_model: Readonly<Record<string, Share>>;
+  /** Some of the actual cost was worked out from tokens and prices, not told by the agent. */
+  readonly includes_estimates: boolean;
+}
+
+export interface ReportedCheckpoint {
+  readonly task_id: string;
+  readonly phase: string | null;
+  readonly checkpoint: string;
+  readonly status: string;
+}
+
+export interface ReportedClaim {
+  readonly task_id: string;
+  readonly what: string;
+  readonly verdict: string;
+  readonly detail: string | null;
+}
+
+export interface ReportedRollback {
+  readonly task_id: string | null;
+  readonly timestamp: string;
+  readonly trigger: string | null;
+  readonly artifacts_rolled_back: readonly unknown[];
+}
+
+export interface ReportedError {
+  readonly task_id: string | null;
+  readonly run: string | null;
+  readonly timestamp: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ReportedArtifact {
+  readonly task_id: string;
+  readonly path: string;
+  readonly type: string | null;
+  readonly hash: string | null;
+  readonly status: string | null;
+  readonly size_bytes: number | null;
+}
