@@ -55,6 +55,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_EDITOR: 'true',
   GIT_PAGER: 'cat',
   GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_NO_LAZY_FETCH: '1',
   GIT_AUTHOR_NAME: 'Baton',
   GIT_AUTHOR_EMAIL: 'baton@localhost',
   GIT_COMMITTER_NAME: 'Baton',

@@ -106,17 +106,20 @@ export async function withinReal(path: string, roots: readonly string[]): Promis
 }
 
 /**
- * The path where no symlink leads to it from one of the roots, null otherwise. The roots themselves may be written with symlinks;
- * the answer is in the real one.
+ * Where a path is, if it is below one of the roots and no symlink is on the way from there; null otherwise. Links above the root do not
+ * count: the root may be written with them, and the path too.
  */
 export async function plainBelow(workspace: string, path: string, roots: readonly string[]): Promise<string | null> {
   const written = normalize(absoluteIn(workspace, path));
   const real = await resolveIn(workspace, path);
+  const above = [written];
+  for (let at = written; at !== dirname(at); at = dirname(at)) above.unshift(dirname(at));
+  const realAbove = await Promise.all(above.map((one) => resolveIn(workspace, one)));
   for (const root of roots) {
     const realRoot = await resolveIn(workspace, root);
-    for (const from of [normalize(absoluteIn(workspace, root)), realRoot]) {
-      if (isBelow(written, [from]) && join(realRoot, relative(from, written)) === real) return real;
-    }
+    // The topmost one that leads to the root: one further down would be a link inside of it.
+    const from = above[realAbove.indexOf(realRoot)];
+    if (from !== undefined && join(realRoot, relative(from, written)) === real) return real;
   }
   return null;
 }

@@ -66,7 +66,7 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   for (const { path, read_only: readOnly = true } of message.task.inputs ?? []) {
     // What may be written may be read.
     inputs.push({
-      ...(await readyInput(path, here(path), workspace, [...readPaths, ...writePaths], dataDir)),
+      ...(await readyInput(path, here(path), workspace, [...new Set([...readPaths, ...writePaths])], dataDir)),
       readOnly,
     });
   }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { type GitAnswer, type GitInfo, git, gitInfo, gitText } from './git.ts';
 
@@ -15,6 +15,8 @@ export interface Worktree {
   /** The top of the user's working tree. */
   readonly repo: string;
   readonly path: string;
+  /** The folder in it that stands for the one that was asked for, which may be below the top of the repository. */
+  readonly workspace: string;
   /** `baton/<task id>`. */
   readonly branch: string;
   /** The commit that it began at, or has in common with the user's branch. */
@@ -94,7 +96,10 @@ export async function openWorktree(input: {
     throw new BatonError('E_UNKNOWN', `${path} should be a worktree of ${info.root} and is not`);
   }
   const base = reused ? await gitText(info.root, ['merge-base', info.head, `refs/heads/${branch}`]) : info.head;
-  return { taskId: input.taskId, repo: info.root, path, branch, base, gitDir: made.gitDir, reused };
+  const workspace = join(path, relative(info.root, await realpath(input.repo)));
+  // A folder that is in no commit is not in the worktree by itself.
+  await mkdir(workspace, { recursive: true });
+  return { taskId: input.taskId, repo: info.root, path, workspace, branch, base, gitDir: made.gitDir, reused };
 }
 
 /** True where it was there already. */

@@ -59,6 +59,10 @@ test('a plain path has no link between it and its root', async () => {
   const { ws, outside } = place();
   symlinkSync('src', join(ws, 'inner'));
   symlinkSync(ws, join(outside, 'alias'));
+  symlinkSync('.', join(ws, 'self'));
+  expect(await plainBelow(ws, 'self/x', [ws])).toBe(null);
+  expect(await plainBelow(ws, join(outside, 'alias/src/y'), [ws])).toBe(join(ws, 'src/y'));
+  expect(await plainBelow(ws, join(outside, 'alias/inner/y'), [ws])).toBe(null);
   expect(await plainBelow(ws, 'src/.snap/x', [ws])).toBe(join(ws, 'src/.snap/x'));
   expect(await plainBelow(ws, 'inner/x', [ws])).toBe(null);
   expect(await plainBelow(ws, '../x', [ws])).toBe(null);
