@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ancestorsOfThis, type Census, descendantsOf, findMarked, takeCensus } from './census.ts';
 import { isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
 import type { Ended } from './types.ts';
-import { belonging } from './watch.ts';
+import { belonging, type Known } from './watch.ts';
 
 /** A program as it was started. Its pid is also the number of its group and its session. */
 export interface Tree {
@@ -18,7 +18,7 @@ export interface Tree {
   /** Whether the process itself is gone and was asked after. */
   isExited(): boolean;
   /** Descendants that were seen, and may have left the group since. */
-  known(): readonly ProcessMark[];
+  known(): readonly Known[];
   /**
    * How many processes of ours stand around the program in its sandbox, one inside the other; 0 without a sandbox. They end with the
    * program inside and are spared SIGTERM, which would end all of it without grace.
@@ -65,7 +65,7 @@ export async function endMarked(mark: string, graceMs: number): Promise<Ended> {
 function mayHaveEscaped({ program, mark, startedAt, known, wrappers }: Tree): boolean {
   // What is in a sandbox ends with it, and the first process in there is in the group.
   if (wrappers > 0) return false;
-  if (known().some(isStill)) return true;
+  if (known().length > 0) return true;
   const isShort = performance.now() - startedAt < SHORT_RUN_MS;
   return findMarked(mark, isShort ? program.pid : null).length > 0;
 }

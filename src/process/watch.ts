@@ -2,7 +2,7 @@
  * Remembers what running programs start, so that a child which leaves the group, loses its parent and clears its environment is still
  * known. One timer and one look at all processes serve every program that runs.
  *
- * What can still escape without a sandbox: a process that has left its session, lost its parent and dropped the mark from its
+ * What can still escape without a sandbox: a process that has made a session of its own, lost its parent and dropped the mark from its
  * environment, all of it between two looks (the first are 50, 200 and 500 ms after the start, then there is one every two seconds); and
  * work that was handed to a process which is not the program's own child (cron, systemd, a daemon that was there before). In a sandbox
  * neither is possible.
@@ -10,9 +10,14 @@
 import { type Census, descendantsOf, hasProc, takeCensus } from './census.ts';
 import { isDead, type ProcessMark, type Stat } from './identity.ts';
 
+/** A descendant as it was last seen. Nobody can join a session, so all that is in its session came from the same program. */
+export interface Known extends ProcessMark {
+  readonly session: number;
+}
+
 export interface Watch {
   /** What was seen of the program's descendants and may be alive still; the program itself is not among them. */
-  known(): readonly ProcessMark[];
+  known(): readonly Known[];
   /** The program itself is gone: the watch ends by itself once nothing of it is left. */
   exited(): void;
   stop(): void;
@@ -28,7 +33,7 @@ const TOGETHER_MS = 25;
 interface Watched {
   readonly program: ProcessMark;
   readonly startedAt: number;
-  known: Map<number, ProcessMark>;
+  known: Map<number, Known>;
   isExited: boolean;
   looks: number;
   dueAt: number;
@@ -92,36 +97,34 @@ function lookNow(): void {
   plan();
 }
 
-function remember({ program, known }: Watched, census: Census): Map<number, ProcessMark> {
-  const next = new Map<number, ProcessMark>();
-  for (const each of belonging(program, known.values(), census)) {
-    if (each.pid !== program.pid && !isDead(each)) next.set(each.pid, { pid: each.pid, started: each.started });
+function remember({ program, known }: Watched, census: Census): Map<number, Known> {
+  const next = new Map<number, Known>();
+  for (const each of belonging(program, [...known.values()], census)) {
+    const { pid, started, session } = each;
+    if (pid !== program.pid && !isDead(each)) next.set(pid, { pid, started, session });
   }
   return next;
 }
 
 /**
- * Of all processes those that belong to a program: itself, those known that are still the same, the members of its session and group,
- * and the descendants of all of them. Zombies are among them.
+ * Of all processes those that belong to a program: itself, those known that are still the same, the members of its group and of all their
+ * sessions, and the descendants of all of them. Zombies are among them.
  */
-export function belonging(program: ProcessMark, known: Iterable<ProcessMark>, census: Census): Stat[] {
+export function belonging(program: ProcessMark, known: readonly Known[], census: Census): Stat[] {
   const found = new Map<number, Stat>();
   const add = (each: Stat): void => {
     found.set(each.pid, each);
   };
-  const isSame = (mark: ProcessMark): Stat | null => {
+  for (const mark of [program, ...known]) {
     const stat = census.get(mark.pid);
-    return stat !== undefined && (mark.started === null || mark.started === stat.started) ? stat : null;
-  };
-  const leader = isSame(program);
-  if (leader !== null) add(leader);
-  for (const mark of known) {
-    const same = isSame(mark);
-    if (same !== null) add(same);
+    if (stat !== undefined && (mark.started === null || mark.started === stat.started)) add(stat);
   }
-  // Its number is the number of its group and of its session. Somebody else's process with that number means that both were used again.
-  if (leader !== null || !census.has(program.pid)) {
-    for (const each of census.values()) if (each.pgid === program.pid || each.session === program.pid) add(each);
+  // Sessions and groups have the numbers of their first process. Somebody else's process with that number means that it was used again.
+  const isOurs = (number: number): boolean => found.has(number) || !census.has(number);
+  const sessions = new Set([program.pid, ...known.map(({ session }) => session)].filter(isOurs));
+  const isGroupOurs = isOurs(program.pid);
+  for (const each of census.values()) {
+    if (sessions.has(each.session) || (isGroupOurs && each.pgid === program.pid)) add(each);
   }
   for (const each of descendantsOf([...found.keys()], census)) add(each);
   return [...found.values()];
