@@ -12,12 +12,24 @@ function createTasks() {
   const tasks = new Map<string, Task>();
   const closed = new Set<string>();
   const isOpen = (task: Task): boolean => !closed.has(task.id);
-  const queue = createReadyQueue((id) => tasks.get(id), isOpen);
+  /** The number of the task that another waits for. */
+  const held = new Map<string, string>();
+  const queue = createReadyQueue(
+    (id) => tasks.get(id),
+    isOpen,
+    (task) => held.get(task.id),
+  );
   const put = (task: Task): void => {
     tasks.set(task.id, task);
     queue.put(task, isOpen(task));
   };
-  return { tasks, closed, queue, put };
+  /** Somebody writes where this task will; ends with `stop`. */
+  const hold = (id: string, writer: string): void => void held.set(id, writer);
+  const stop = (writer: string): void => {
+    for (const [id, by] of held) if (by === writer) held.delete(id);
+    queue.stopped(writer);
+  };
+  return { tasks, closed, held, queue, put, hold, stop };
 }
 
 const ANYBODY = { agent: 'emma' };
@@ -74,12 +86,17 @@ describe('the ready queue', () => {
         }),
       },
       { weight: 1, arbitrary: fc.record({ close: fc.integer({ min: 997, max: 1003 }), isClosed: fc.boolean() }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ hold: fc.integer({ min: 997, max: 1003 }), writer: fc.constantFrom('w1', 'w2') }),
+      },
+      { weight: 1, arbitrary: fc.record({ stop: fc.constantFrom('w1', 'w2') }) },
       { weight: 1, arbitrary: fc.record({ now: fc.constantFrom(0, 10, 15, 20, 30) }) },
       { weight: 3, arbitrary: fc.constant(null) },
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const { tasks, closed, queue, put } = createTasks();
+        const { tasks, closed, held, queue, put, hold, stop } = createTasks();
         let now = 0;
         for (const item of steps) {
           if (item === null) {
@@ -93,6 +110,7 @@ describe('the ready queue', () => {
                   status === 'ready' &&
                   availableAt <= now &&
                   !closed.has(id) &&
+                  !held.has(id) &&
                   (agent === null || agent === claimer.agent) &&
                   (role === null || ('roles' in claimer && claimer.roles.includes(role))) &&
                   (team === null || ('teams' in claimer && claimer.teams.includes(team))) &&
@@ -107,6 +125,11 @@ describe('the ready queue', () => {
             }
           } else if ('now' in item) {
             now = item.now;
+          } else if ('hold' in item) {
+            // Who waits for one keeps waiting for it until that one stops, as tasks do.
+            if (!held.has(taskOf(item.hold).id)) hold(taskOf(item.hold).id, item.writer);
+          } else if ('stop' in item) {
+            stop(item.stop);
           } else if ('close' in item) {
             const task = tasks.get(taskOf(item.close).id);
             if (item.isClosed) closed.add(taskOf(item.close).id);

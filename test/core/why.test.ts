@@ -33,7 +33,8 @@ function world() {
     async why(id: string): Promise<Why> {
       const all = new Map<string, Task>();
       for await (const task of store.tasks()) all.set(task.id, task);
-      return why(all.get(id) as Task, await store.history(id), (other) => all.get(other), now);
+      const running = [...all.values()].filter(({ status }) => status === 'in-progress');
+      return why(all.get(id) as Task, await store.history(id), (other) => all.get(other), now, running);
     },
   };
 }
@@ -222,4 +223,25 @@ test('a retry is told, and what came before the last move is not, but for the fa
   await w.say({ type: 'run.fail', run: `${ID}-r1`, code: 'E_TIMEOUT', message: 'slow' }, RUNTIME);
   await w.say({ type: 'task.retry', id: ID });
   expect(events(await w.why(ID))).toEqual(['task.created', 'run.failed', 'task.transitioned', 'task.retried']);
+});
+
+test('one that writes where another does waits for that one to stop', async () => {
+  const w = world();
+  await w.add({ title: 'a', writes: ['/w'] }, { title: 'b', writes: ['/w/src'] });
+  expect((await w.why(NEXT)).waitsFor).toMatchObject([{ for: 'agent' }]);
+  await w.claim();
+  expect((await w.why(NEXT)).waitsFor).toEqual([
+    { for: 'writer', text: `${ID} to stop writing /w`, task: ID, path: '/w' },
+  ]);
+  await w.say({ type: 'task.cancel', id: ID });
+  expect((await w.why(NEXT)).waitsFor).toMatchObject([{ for: 'agent' }]);
+});
+
+test('another model is part of the reasons', async () => {
+  const w = world();
+  const alternatives = [{ provider: 'GEMINI', model: 'g-1', trigger: 'TIMEOUT' }] as const;
+  await w.add({ title: 'a', retry: { maxRetries: 0, backoffSeconds: [], alternatives } });
+  await w.claim();
+  await w.say({ type: 'run.fail', run: `${ID}-r1`, code: 'E_TIMEOUT', message: 'slow' }, RUNTIME);
+  expect(events(await w.why(ID))).toEqual(['task.created', 'run.failed', 'task.fallback', 'task.transitioned']);
 });
