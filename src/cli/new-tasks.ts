@@ -141,9 +141,9 @@ function writesOf({ task }: TaskMessage, { access }: Policy): string[] {
   return access.writePaths.map((path) => (/^(?:[A-Za-z]:)?[\\/]/.test(path) ? path : `${root}/${path}`));
 }
 
-/** A prompt that named nobody and was lifted to a TASK is for anybody. */
+/** Words that named nobody and were made a TASK are for anybody. */
 const isOpen = ({ session, target }: TaskMessage): boolean =>
-  session.origin === 'V1_COMPAT' && target.agent_name === 'default';
+  (session.origin === 'V1_COMPAT' || session.orchestrator === 'baton') && target.agent_name === 'default';
 
 /** The contract has no field for them; its extensions have room. */
 function namedDependencies({ task }: TaskMessage): string[] {

@@ -74,10 +74,14 @@ function named(wish: Wish): [string, AgentConfig] {
   }
   const [only] = Object.keys(config.agents);
   if (only !== undefined) return [only, config.agents[only] as AgentConfig];
-  const installed = CLIS.find((kind) => isInstalled(wish, bare(kind)));
-  if (installed !== undefined) return [installed, bare(installed)];
+  const found = installed(wish);
+  if (found !== null) return [found, bare(found)];
   throw notFound(wish, 'the task names no agent, config.yaml has none, and no agent program is on PATH');
 }
+
+/** The first agent program that is on PATH. */
+export const installed = (wish: Pick<Wish, 'environment'>): AgentKind | null =>
+  CLIS.find((kind) => isInstalled(wish, bare(kind))) ?? null;
 
 const notFound = ({ config }: Wish, what: string): BatonError => {
   const known = Object.keys(config.agents);
@@ -121,7 +125,7 @@ function alternative(wish: Wish, provider: string): [string, AgentConfig] {
   throw notFound(wish, `there is no agent for the provider ${provider}, which the next model is of`);
 }
 
-function isInstalled({ environment }: Wish, agent: AgentConfig): boolean {
+function isInstalled({ environment }: Pick<Wish, 'environment'>, agent: AgentConfig): boolean {
   const adapter = adapterFor(agent.kind);
   return (
     adapter.way === 'program' && adapter.program !== null && whereIs(adapter.program, environment['PATH']) !== null

@@ -1,8 +1,11 @@
 /** Claims what is ready and runs it, so many at once; woken by what happens in the store, not by looking again and again. */
+import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
 import type { Answer } from '../core/store.ts';
 import { isFinal, type Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
+import { chooseAgent, installed } from './agents.ts';
+import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
 import { LEASE_MS, type RunResult, runTask } from './run.ts';
 
@@ -56,7 +59,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
   /** Takes one task; false where there is none to be had now. */
   const claimOne = async (): Promise<boolean> => {
-    for (const ask of claims(host, work, full())) {
+    for await (const ask of claims(host, work, full())) {
       const answer = await host.store.send({
         message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
         by: RUNTIME,
@@ -86,30 +89,52 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
 const claimed = (answer: Answer): Task | null => (answer.kind === 'changed' ? (answer.tasks[0] ?? null) : null);
 
+interface Ask {
+  readonly id?: string;
+  readonly model?: string;
+  readonly claimer: Claimer;
+}
+
 /** Whom to claim for, in the order of config; last, whoever a task names that config does not know. */
-function* claims(
-  host: Host,
-  { only, agents }: Work,
-  full: readonly string[],
-): Generator<{ id?: string; claimer: Claimer }> {
-  const { config, overrides } = host;
-  const anyone: Claimer = { agent: overrides.agent ?? config.defaults.agent ?? 'baton', any: true, except: full };
+async function* claims(host: Host, { only, agents }: Work, full: readonly string[]): AsyncGenerator<Ask> {
+  const { config } = host;
   if (only !== undefined) {
-    for (const id of only) yield { id, claimer: anyone };
+    for (const id of only) {
+      const task = await host.store.find(id);
+      if (task?.status === 'ready') yield { id, ...(await claimFor(host, task, full)) };
+    }
     return;
   }
   const known = Object.entries(config.agents).filter(([name]) => agents === undefined || agents.includes(name));
-  for (const [name, { roles, tags }] of known) {
+  for (const [name, { roles, tags, model }] of known) {
     if (full.includes(name)) continue;
     const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
-    yield { claimer: { agent: name, roles, teams, tags } };
+    yield { claimer: { agent: name, roles, teams, tags }, ...(model === undefined ? {} : { model }) };
   }
   if (agents === undefined) {
     // Those that config knows have just been asked for.
-    yield { claimer: { ...anyone, except: [...full, ...known.map(([name]) => name)] } };
+    const except = [...full, ...known.map(([name]) => name)];
+    yield { claimer: { agent: config.defaults.agent ?? installed(host) ?? NOBODY, any: true, except } };
     return;
   }
   for (const name of agents) if (!Object.hasOwn(config.agents, name)) yield { claimer: { agent: name } };
+}
+
+/** Who runs a task for which there is nobody: its run says so, and why. */
+const NOBODY = 'nobody';
+
+async function claimFor(host: Host, task: Task, full: readonly string[]): Promise<Omit<Ask, 'id'>> {
+  const { config, environment, overrides } = host;
+  const envelope = await host.store.text(task.id, 'inputs/task.json');
+  const message = envelopeOf(task, { envelope, body: null }, host.workspace);
+  try {
+    const { name, model } = chooseAgent({ config, environment, task, message, ...overrides });
+    return { claimer: { agent: name, any: true, except: full }, ...(model === null ? {} : { model }) };
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    // The run fails with this very reason, and that is written down.
+    return { claimer: { agent: task.routing.agent ?? NOBODY, any: true } };
+  }
 }
 
 async function isEmpty(host: Host, { only, agents }: Work): Promise<boolean> {

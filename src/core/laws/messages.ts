@@ -93,6 +93,8 @@ export type TaskMessage =
       readonly type: 'run.judge';
       readonly run: string;
       readonly passed: boolean;
+      /** What stands against it; E_EVIDENCE where nothing is said. */
+      readonly code?: string;
       readonly findings?: readonly string[];
     }
   /** A run that ended without doing its work. */

@@ -151,7 +151,7 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null });
     else draft.transition(task.id, 'done', { cause: null }, { evidence: 'proven' });
   } else {
-    const cause: Cause = { code: 'E_EVIDENCE', message: findings[0] ?? 'the evidence does not bear the claim out' };
+    const cause: Cause = { code: said.code ?? 'E_EVIDENCE', message: findings[0] ?? 'the evidence does not bear the claim out' };
     const next = nextStep(task, cause);
     // With nothing left it stays in review with the findings (DECISIONS §6).
     if (next.kind === 'stop') draft.set(task.id, { cause });
