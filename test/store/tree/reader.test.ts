@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { NewTask } from '../../../src/core/laws/messages.ts';
 import type { Task, TaskStatus } from '../../../src/core/task.ts';
 import { type Finding, type LookOptions, look, type TreeState } from '../../../src/store/fs/tree/reader.ts';
 import { scan } from '../../../src/store/fs/tree/scan.ts';
@@ -283,6 +284,32 @@ Body
         texts: { body: 'Body\n' },
       },
     });
+  });
+
+  it('may say its alternatives and what it writes, and is read without them where they are no such thing', () => {
+    const asked = (metadata: string): NewTask | null => {
+      const finding = dropped(`---\nmetadata: ${metadata}\n---\nx`);
+      return finding.kind === 'dropped' ? finding.task : null;
+    };
+    const alternatives = '[{ provider: GEMINI, model: g-1, trigger: TIMEOUT }]';
+    expect(
+      asked(
+        `{ retry: { maxRetries: 1, backoffSeconds: [5], alternatives: ${alternatives}, stopOnCritical: true }, writes: [/w] }`,
+      ),
+    ).toMatchObject({
+      retry: {
+        maxRetries: 1,
+        backoffSeconds: [5],
+        alternatives: [{ provider: 'GEMINI', model: 'g-1', trigger: 'TIMEOUT' }],
+        stopOnCritical: true,
+      },
+      writes: ['/w'],
+    });
+    const broken = asked(
+      '{ retry: { maxRetries: 1, backoffSeconds: [5], alternatives: [{ model: g-1 }] }, writes: [1] }',
+    );
+    expect(broken?.retry).toEqual({ maxRetries: 1, backoffSeconds: [5] });
+    expect(broken).not.toHaveProperty('writes');
   });
 
   it('keeps an id that is free', () => {
