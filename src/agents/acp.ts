@@ -76,6 +76,7 @@ function reader(context: ReaderContext): Reader {
   let isBetween = false;
   let lastDenied: string | null = null;
   let usdBefore = 0;
+  let fullest = 0;
   let usd: number | null = null;
 
   const peer = createRpcPeer({
@@ -273,8 +274,9 @@ function reader(context: ReaderContext): Reader {
     if (dollars !== null) usd = Math.max(0, dollars - usdBefore);
     const used = fields['used'];
     if (typeof used !== 'number') return;
-    // How full the context is: that much was read at least once, so it is the least that was used.
-    emit({ kind: 'usage', tokensInput: used, tokensOutput: 0, usd, final: false });
+    // How full the context is: the fullest it was, was read at least once, so that is the least that was used.
+    fullest = Math.max(fullest, used);
+    emit({ kind: 'usage', tokensInput: fullest, tokensOutput: 0, usd, final: false });
   }
 
   /** Bytes are a sign of life, whatever is in them: one a chunk where they said nothing else. */

@@ -243,6 +243,7 @@ describe('permissions', () => {
   test('read and search: within the read or the write paths', () => {
     expect(allowed('read', ['/docs/a', '/ws/src/b', 'c'], WS)).toBe(true);
     expect(allowed('read', ['/etc/passwd'], WS)).toBe(false);
+    expect(allowed('read', ['~/.ssh/id_ed25519'], WS)).toBe(false);
     expect(allowed('read', [], WS)).toBe(false);
     expect(allowed('search', [], WS)).toBe(true);
     expect(allowed('search', [], { ...WS, readPaths: ['/docs'] })).toBe(false);
@@ -430,9 +431,11 @@ describe('an agent on the official SDK', () => {
     const turn = await polite([
       { update: { sessionUpdate: 'plan', entries } },
       { update: { sessionUpdate: 'usage_update', used: 500, size: 1000, cost: { amount: 0.25, currency: 'USD' } } },
+      { update: { sessionUpdate: 'usage_update', used: 400, size: 1000 } },
     ]);
     expect(only(turn.signs, 'tool')).toEqual([{ kind: 'tool', name: 'plan', detail: '1 of 2 done: write' }]);
     expect(only(turn.signs, 'usage')).toEqual([
+      { kind: 'usage', tokensInput: 500, tokensOutput: 0, usd: 0.25, final: false },
       { kind: 'usage', tokensInput: 500, tokensOutput: 0, usd: 0.25, final: false },
     ]);
   });

@@ -241,12 +241,23 @@ describe('a failure is a failure, whatever the status says', () => {
     const deep = `${'{"result":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
     expect((await replying(deep))[0]).toMatchObject({ kind: 'error' });
     const wide = { content: Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'x' })) };
-    expect((await replying(wide)).at(-1)).toMatchObject({ kind: 'end', ok: true });
+    const end = (await replying(wide)).at(-1);
+    expect(end).toMatchObject({ kind: 'end', ok: true });
+    expect(JSON.stringify(end).length).toBeLessThan(5000);
   });
 
   test('the token is never repeated', async () => {
     const signs = await replying({ ok: false, error: { message: 'bad token the-secret' } }, 401);
     expect(JSON.stringify(signs)).not.toContain('the-secret');
+  });
+
+  test('another address is not followed', async () => {
+    answer = (response) => {
+      const isFirst = last?.request.url === '/tools/invoke';
+      if (isFirst) response.writeHead(307, { location: '/elsewhere' }).end();
+      else response.end(JSON.stringify({ ok: true, result: { sessionId: 'sess-1' } }));
+    };
+    expect((await callOf())[0]).toMatchObject({ kind: 'error', code: 'E_AGENT_NOT_FOUND' });
   });
 
   test('more than 10 MB', async () => {
