@@ -1,7 +1,8 @@
 /** What is at a path, by its hash, before a run and after it; and what became of it between. */
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
-import { at, hashFile, statAt, targetOf, toBytes, walkTree } from './tree.ts';
+import { resolveIn } from './paths.ts';
+import { at, type Bytes, eachOf, hashFile, statAt, targetOf, toBytes, walkTree } from './tree.ts';
 
 export interface Look {
   /** `sha256:…` of the file, or of the folder's sorted listing; null where there is nothing, or nothing that can be read. */
@@ -34,9 +35,13 @@ async function lookAtFolder(folder: string, except: readonly string[]): Promise<
   const { found, unreadable } = await walkTree(folder, except);
   const listing = createHash('sha256');
   let sizeBytes = 0;
+  const files = new Map<Bytes, Awaited<ReturnType<typeof hashOrNull>>>();
+  await eachOf(found, 16, async ({ below, kind }) => {
+    if (kind === 'file') files.set(below, await hashOrNull(at(folder, below)));
+  });
   for (const { below, kind, stat } of found) {
     const path = at(folder, below);
-    const file = kind === 'file' ? await hashOrNull(path) : null;
+    const file = files.get(below) ?? null;
     sizeBytes += file?.size ?? 0;
     const content = kind === 'link' ? await targetOf(path) : (file?.hash ?? '');
     const runs = kind === 'file' && (stat.mode & 0o111n) !== 0n;
@@ -74,7 +79,7 @@ async function lookAtOne(path: string, except: readonly string[]): Promise<Look>
 /** Looks at absolute paths, one after the other; `except` is left out of folders (the data folder, `.git`). */
 export async function lookAt(paths: readonly string[], except: readonly string[] = []): Promise<Map<string, Look>> {
   const looks = new Map<string, Look>();
-  const left = except.map(toBytes);
+  const left = (await Promise.all(except.map((path) => resolveIn(process.cwd(), path)))).map(toBytes);
   for (const path of paths) looks.set(path, await lookAtOne(path, left));
   return looks;
 }

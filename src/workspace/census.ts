@@ -2,6 +2,7 @@
  * Which files changed between two looks. Nothing is read but what the file system says of each: size, times, inode and mode, so that
  * a write that puts the time back is seen by the change time all the same.
  */
+import { resolveIn } from './paths.ts';
 import { type Bytes, type Found, toBytes, toText, walkTree } from './tree.ts';
 
 export interface Census {
@@ -27,9 +28,10 @@ const signature = ({ kind, stat }: Found): string =>
     ? `${FOLDER}${stat.mode}`
     : `${kind[0]}${stat.mode},${stat.size},${stat.mtimeNs},${stat.ctimeNs},${stat.ino}`;
 
-/** Looks at all that is in the workspace but for `except` (absolute paths: the data folder, `.git`, what may be written). */
+/** Looks at all that is in the workspace (its real path) but for `except` (absolute paths: the data folder, `.git`, what may be written). */
 export async function takeCensus(workspace: string, except: readonly string[]): Promise<Census> {
-  const { found, unreadable } = await walkTree(toBytes(workspace), except.map(toBytes));
+  const left = await Promise.all(except.map((path) => resolveIn(workspace, path)));
+  const { found, unreadable } = await walkTree(toBytes(workspace), left.map(toBytes));
   const entries = new Map<Bytes, string>();
   for (const one of found) if (one.below !== '') entries.set(one.below, signature(one));
   return { workspace, except, entries, unreadable: unreadable.map((below) => toText(inside(workspace, below))) };

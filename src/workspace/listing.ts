@@ -1,6 +1,6 @@
 /** What a snapshot knows of a path: every file, folder and link at and below it, with enough to tell whether it is still the same. */
 import * as z from 'zod';
-import { at, type Bytes, hashFile, targetOf, walkTree } from './tree.ts';
+import { at, type Bytes, eachOf, hashFile, targetOf, walkTree } from './tree.ts';
 
 /** A name as bytes (see `tree.ts`); empty for the path itself. */
 const below = z.string();
@@ -25,13 +25,17 @@ export type FileEntry = Extract<Entry, { kind: 'file' }>;
 export async function listAt(path: Bytes, except: readonly Bytes[]): Promise<Entry[]> {
   const { found, unreadable } = await walkTree(path, except);
   if (unreadable[0] !== undefined) throw new Error(`the folder ${at(path, unreadable[0])} may not be read`);
+  const files = new Map<Bytes, Awaited<ReturnType<typeof hashFile>>>();
+  await eachOf(found, 16, async ({ below, kind }) => {
+    if (kind === 'file') files.set(below, await hashFile(at(path, below)));
+  });
   const entries: Entry[] = [];
   for (const { below, kind, stat } of found) {
     const own = { below, mode: Number(stat.mode & 0o7777n), mtimeMs: Number(stat.mtimeNs / 1000n) / 1000 };
     if (kind === 'folder') entries.push({ kind, ...own });
     else if (kind === 'link') entries.push({ kind, below, target: await targetOf(at(path, below)) });
     else if (kind === 'file') {
-      const file = await hashFile(at(path, below));
+      const file = files.get(below) ?? null;
       if (file !== null) entries.push({ kind, ...own, ...file, blob: null });
     } else if (below === '') {
       throw new Error(`${path} is neither a file nor a folder nor a symlink`);

@@ -82,13 +82,28 @@ export async function takeSnapshots(wanted: readonly Wanted[], where: Where): Pr
   const place = { ...where, workspace, dataDir: await resolveIn(process.cwd(), where.dataDir) };
   const taken: Snapshot[] = [];
   try {
-    for (const one of wanted) if (one.strategy !== 'NONE') taken.push(await take(one, place));
+    for (const one of wanted) {
+      if (one.strategy === 'NONE') continue;
+      for (const each of await withTarget(one, workspace)) taken.push(await take(each, place));
+    }
     if (taken.length > 0) await writeManifest(where.folder, taken);
     return taken;
   } catch (cause) {
     await discardSnapshots(taken);
     throw cause;
   }
+}
+
+/** A symlink that leads to something in the workspace: what is written through it changes that, so both are kept. */
+async function withTarget(wanted: Wanted, workspace: string): Promise<Wanted[]> {
+  const path = await resolveParentIn(workspace, wanted.path);
+  if ((await statAt(toBytes(path)))?.isSymbolicLink() !== true) return [wanted];
+  const real = await resolveIn(workspace, wanted.path);
+  if (!isBelow(real, [workspace]) || isBelow(path, [real])) return [wanted];
+  return [
+    { ...wanted, snapshotPath: null },
+    { ...wanted, path: real },
+  ];
 }
 
 async function take(wanted: Wanted, where: Where): Promise<Snapshot> {
@@ -111,13 +126,15 @@ async function takeOne(id: string, folder: string, wanted: Wanted, where: Where)
     throw new BatonError('E_PERMISSION_DENIED', `${wanted.path} is in the data folder, of which no snapshot is taken`);
   }
   const repo = await repositoryOf(path);
-  const [second, moved] = await secondPlace(wanted, where);
-  const except = [where.dataDir, repo?.gitDir, repo?.commonDir, repo && join(repo.root, '.git'), second]
+  const asked = await askedPlace(wanted, where);
+  const except = [where.dataDir, repo?.gitDir, repo?.commonDir, repo && join(repo.root, '.git'), asked]
     .filter((one) => one !== null && one !== undefined)
     .filter((one, i, all) => all.indexOf(one) === i && isBelow(one, [path]));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const listing = await listAt(toBytes(path), except.map(toBytes));
-  const common = { id, named: wanted.path, path, folder: where.folder, except };
+  const [second, moved] = await freePlace(asked, wanted.strategy === 'COPY' ? listing : null);
+  const untouched = second !== null && second !== asked && isBelow(second, [path]) ? [...except, second] : except;
+  const common = { id, named: wanted.path, path, folder: where.folder, except: untouched };
   const why = wanted.strategy === 'COPY' ? 'asked' : whyNoGit(wanted.strategy, path, repo, listing);
   if (why === null && repo !== null) {
     const kept = await (wanted.strategy === 'DIFF' ? keepPatch : keepCommit)(id, folder, path, listing, repo);
@@ -140,7 +157,7 @@ async function takeOne(id: string, folder: string, wanted: Wanted, where: Where)
   }
   const own = join(folder, 'content');
   await copyTree(toBytes(path), toBytes(own), listing);
-  if (second !== null && listing.length > 0) {
+  if (second !== null && listing.length > 0 && !(await holds(second, listing))) {
     await mkdir(dirname(second), { recursive: true });
     await copyTree(toBytes(own), toBytes(second), listing);
   }
@@ -167,22 +184,43 @@ async function repositoryOf(path: string): Promise<GitInfo | null> {
   }
 }
 
-/** Where `snapshot_path` is; with a number behind it where there is something, which is not ours to replace. */
-async function secondPlace(wanted: Wanted, where: Where): Promise<[string | null, string | null]> {
-  if (wanted.snapshotPath === null) return [null, null];
+/** Where `snapshot_path` is; null where there is none. */
+async function askedPlace(wanted: Wanted, where: Where): Promise<string | null> {
+  if (wanted.snapshotPath === null) return null;
   const place = await plainBelow(where.workspace, wanted.snapshotPath, [where.workspace, where.dataDir]);
-  if (place === null) {
-    throw new BatonError(
-      'E_PERMISSION_DENIED',
-      `snapshot_path ${wanted.snapshotPath} is not in the workspace or the data folder, or a symlink leads there`,
-    );
-  }
+  if (place !== null) return place;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `snapshot_path ${wanted.snapshotPath} is not in the workspace or the data folder, or a symlink leads there`,
+  );
+}
+
+/** That place, with a number behind it where there is something else: that is not ours to replace. With it, why it is not the one asked for. */
+async function freePlace(asked: string | null, same: readonly Entry[] | null): Promise<[string | null, string | null]> {
+  if (asked === null) return [null, null];
   for (let n = 1; ; n++) {
-    const free = n === 1 ? place : `${place}.${n}`;
-    if ((await statAt(toBytes(free))) !== null) continue;
-    return [free, n === 1 ? null : `there was something at ${place} already; the snapshot is at ${free}`];
+    const free = n === 1 ? asked : `${asked}.${n}`;
+    const isFree = (await statAt(toBytes(free))) === null || (same !== null && (await holds(free, same)));
+    if (isFree) return [free, n === 1 ? null : `there was something at ${asked} already; the snapshot is at ${free}`];
   }
 }
+
+/** Whether a copy of the listing, as an earlier attempt leaves one, is at a place. */
+async function holds(place: string, listing: readonly Entry[]): Promise<boolean> {
+  try {
+    return outline(await listAt(toBytes(place), [])) === outline(listing);
+  } catch {
+    // What can't be read, or is a pipe, is no copy of ours.
+    return false;
+  }
+}
+
+const outline = (listing: readonly Entry[]): string =>
+  JSON.stringify(
+    listing
+      .filter((entry) => entry.kind !== 'link')
+      .map((entry) => [entry.kind, entry.below, entry.kind === 'file' ? entry.hash : null]),
+  );
 
 /** Why git can't keep it; null where it can. */
 function whyNoGit(strategy: string, path: string, repo: GitInfo | null, listing: readonly Entry[]): string | null {
@@ -320,12 +358,10 @@ export async function restore(snapshots: readonly Snapshot[]): Promise<Restored[
     const ids = new Set(done.map(({ id }) => id));
     const rest = (await readManifest(folder)).filter(({ id }) => !ids.has(id));
     if (rest.length > 0) await writeManifest(folder, rest);
-    else {
-      await rm(join(folder, MANIFEST), { force: true });
-      // Only now: until the manifest is gone, another process may need them.
-      for (const snapshot of done) if (snapshot.folder === folder) await dropRef(snapshot);
-    }
+    else await rm(join(folder, MANIFEST), { force: true });
   }
+  // Only now: as long as the manifest names them, another process may need them. A copy that was asked for stays where it is.
+  for (const snapshot of done) await dropOwn(snapshot);
   return results;
 }
 
@@ -408,6 +444,11 @@ async function dropRef({ repo, ref, id }: Snapshot): Promise<void> {
   if (info !== null) await git(info.root, ['update-ref', '-d', ref]);
 }
 
+async function dropOwn(snapshot: Snapshot): Promise<void> {
+  await dropRef(snapshot);
+  await rm(join(snapshot.folder, snapshot.id), { recursive: true, force: true });
+}
+
 /** Throws away what is not needed any more: refs, copies, the manifest. */
 export async function discardSnapshots(snapshots: readonly Snapshot[]): Promise<void> {
   for (const folder of new Set(snapshots.map((snapshot) => snapshot.folder))) {
@@ -417,9 +458,8 @@ export async function discardSnapshots(snapshots: readonly Snapshot[]): Promise<
     else await rm(join(folder, MANIFEST), { force: true });
   }
   for (const snapshot of snapshots) {
-    await dropRef(snapshot);
     if (snapshot.second !== null) await discardSecond(snapshot, snapshot.second);
-    await rm(join(snapshot.folder, snapshot.id), { recursive: true, force: true });
+    await dropOwn(snapshot);
   }
 }
 
@@ -427,11 +467,9 @@ export async function discardSnapshots(snapshots: readonly Snapshot[]): Promise<
 async function discardSecond({ strategy, listing, folder, id }: Snapshot, second: string): Promise<void> {
   const parent = await resolveIn(process.cwd(), dirname(second));
   if (parent !== dirname(second)) return;
-  const own = toBytes(join(folder, id, strategy === 'COPY' ? 'content' : 'snapshot.patch'));
-  const [mine, there] = [await listAt(own, []), await listAt(toBytes(second), [])].map((list) =>
-    list.map((entry) => [entry.kind, entry.below, entry.kind === 'file' ? entry.hash : '']),
-  );
-  if (listing.length > 0 && JSON.stringify(mine) === JSON.stringify(there)) await removeTree(toBytes(second));
+  if (listing.length === 0) return;
+  const mine = strategy === 'COPY' ? listing : await listAt(toBytes(join(folder, id, 'snapshot.patch')), []);
+  if (await holds(second, mine)) await removeTree(toBytes(second));
 }
 
 async function writeManifest(folder: string, snapshots: readonly Snapshot[]): Promise<void> {

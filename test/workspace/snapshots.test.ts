@@ -326,6 +326,42 @@ test('the whole workspace as an artifact leaves the data folder and .git out', a
   expect(gitIn(repo, 'rev-parse', 'HEAD~1')).toBe(head);
 });
 
+test('what is written through a symlink is taken back too', async () => {
+  const repo = workspace();
+  const outside = tempFolder();
+  write(outside, { x: 'x' });
+  write(repo, { 'real/file.txt': 'before\n', 'real/more.txt': 'm' });
+  symlinkSync('real/file.txt', join(repo, 'alias.txt'));
+  symlinkSync(join(outside, 'x'), join(repo, 'out.txt'));
+  for (const strategy of STRATEGIES) {
+    const asked = [wanted('alias.txt', strategy, `.snap/${strategy}`), wanted('out.txt', strategy)];
+    const taken = await takeSnapshots(asked, where(repo));
+    expect(taken.map((one) => one.path)).toEqual(
+      ['alias.txt', 'real/file.txt', 'out.txt'].map((name) => join(repo, name)),
+    );
+    write(repo, { 'alias.txt': 'agent' });
+    rmSync(join(repo, 'alias.txt'));
+    write(repo, { 'alias.txt': 'agent again' });
+    expect((await restore(taken)).map((one) => one.error)).toEqual([undefined, undefined, undefined]);
+    expect(readlinkSync(join(repo, 'alias.txt'))).toBe('real/file.txt');
+    expect(readFileSync(join(repo, 'real/file.txt'), 'utf8')).toBe('before\n');
+  }
+  expect(readFileSync(join(outside, 'x'), 'utf8')).toBe('x');
+});
+
+test('a second attempt uses the copy that the first one left', async () => {
+  const repo = workspace();
+  const asked = [wanted('tree', 'COPY', '.snap/tree')];
+  const first = await takeSnapshots(asked, where(repo));
+  wreck(repo);
+  await restore(first);
+  expect(existsSync(join(repo, '.snap/tree'))).toBe(true);
+  const second = await takeSnapshots(asked, where(repo));
+  expect(second.map((one) => [one.place, one.note])).toEqual([[join(repo, '.snap/tree'), null]]);
+  await discardSnapshots(second);
+  expect(readdirSync(join(repo, '.snap'))).toEqual([]);
+});
+
 test('what is not allowed or not possible is refused, and nothing is left behind', async () => {
   const repo = workspace();
   const outside = tempFolder();
