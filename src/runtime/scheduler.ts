@@ -7,7 +7,8 @@ import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
-import { LEASE_MS, type RunResult, runTask } from './run.ts';
+import { type RunResult, runTask } from './run.ts';
+import { LEASE_MS } from './work.ts';
 
 export interface Work {
   /** Only these tasks; all that is ready where none are named. */

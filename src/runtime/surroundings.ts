@@ -29,7 +29,7 @@ export interface Surroundings {
   readonly enforced: Enforced;
   /** Paths that are writable only because what is granted below them does not exist yet. */
   readonly widened: readonly string[];
-  environment(launch: Launch): Record<string, string>;
+  environment(launch: Pick<Launch, 'env' | 'passEnv'>): Record<string, string>;
   /** Hosts that were asked for and refused. */
   readonly refusedHosts: () => readonly string[];
   close(): Promise<void>;
@@ -74,8 +74,9 @@ export interface SurroundOptions {
 }
 
 export async function surround(options: SurroundOptions): Promise<Surroundings> {
-  const { access, agent, adapter, environment, launch, here, mark } = options;
-  const base = (asked: Launch): Record<string, string> => environmentOf(environment, agent, asked);
+  const { access, agent, environment, launch, here, mark } = options;
+  const base = (asked: Pick<Launch, 'env' | 'passEnv'>): Record<string, string> =>
+    environmentOf(environment, agent, asked);
   if (!here.ok || launch === null) {
     const missing = [`paths and network by a sandbox: ${here.reason}`];
     if (access.network !== 'FULL') missing.push(`network ${access.network}`);
@@ -115,7 +116,6 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
           (path) =>
             `write paths below ${path} that do not exist yet: all of it can be written, and is looked at after the run`,
         ),
-        ...(adapter.usage === 'at-end' ? [] : []),
       ],
     },
     environment: (asked) => ({ ...base(asked), ...network.env, TMPDIR: '/tmp' }),

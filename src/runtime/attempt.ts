@@ -1,0 +1,252 @@
+/** What a run has while it works: its folder, its log, its ear, its clocks, its meter, its socket, its surroundings. All of it goes when the run does. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
+import { type Checker, createChecker } from './checks.ts';
+import { startClocks } from './clocks.ts';
+import { createHearing, type Hearing } from './hearing.ts';
+import { openLog, type RunLog } from './log.ts';
+import { createMeter, type Meter } from './meter.ts';
+import type { Phase } from './phases.ts';
+import { logFolder, markOf, openRunFolder } from './places.ts';
+import { openRunSocket } from './run-socket.ts';
+import { createStopper, type Stop, type Stopper } from './stop.ts';
+import { type Surroundings, surround } from './surroundings.ts';
+import { programTurn, remoteTurn, type TurnEnd } from './turn.ts';
+import { LEASE_MS, type Supervision } from './work.ts';
+
+export interface Attempt {
+  readonly stopper: Stopper;
+  readonly hearing: Hearing;
+  readonly meter: Meter;
+  readonly log: RunLog;
+  readonly surroundings: Surroundings;
+  readonly checker: Checker;
+  /** Where the agent may put its details. */
+  readonly details: string;
+  readonly warnings: string[];
+  readonly lastText: () => string;
+  readonly conversation: () => string | null;
+  /** The time begins to count. */
+  startClocks(): void;
+  stopClocks(): void;
+  turn(prompt: string, phase: Phase | null): Promise<TurnEnd>;
+  close(): Promise<void>;
+}
+
+const BEAT_MS = LEASE_MS / 3;
+const LAST_TEXT_CHARS = 20_000;
+
+/** Nothing in the workspace is changed by opening it. */
+export async function openAttempt(given: Supervision): Promise<Attempt> {
+  const { host, task, run, live, prepared } = given;
+  const { message, policy, chosen, ready, access, here, budget, price } = prepared;
+  const { adapter } = chosen;
+  const undo: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    for (const action of undo.splice(0).reverse()) await action();
+  };
+  try {
+    const stopper = createStopper();
+    const warnings: string[] = [];
+    listenForEnd(given, stopper, undo);
+    const folder = await openRunFolder();
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    const logs = logFolder(host.dir, run.id);
+    const log = openLog(logs);
+    undo.push(() => log.close());
+    const meter = createMeter(budget, price, beginsAnew(task) ? NOTHING_BEFORE : task.cost);
+    const clocks = createClocks(given, stopper, warnings, undo);
+    const hearing = createHearing({
+      task,
+      rails: { finalSignal: policy.requireFinalSignal, minimalReport: policy.requireMinimalReport },
+      onProgress: (progress) => live.progress(progress),
+    });
+    const socket = await openRunSocket(folder, (found) => {
+      clocks.alive();
+      return hearing.message(found);
+    });
+    undo.push(() => socket.close());
+    const details = join(logs, 'agent');
+    const taskFile = join(folder, 'task.json');
+    await Promise.all([writeFile(taskFile, JSON.stringify(message, null, 2)), mkdir(details, { recursive: true })]);
+
+    const request = (prompt: string, resume: string | null): TurnRequest => ({
+      agent: chosen.agent,
+      prompt,
+      model: chosen.model,
+      workspace: ready.workspace,
+      access,
+      sandboxed: here.ok,
+      budget,
+      resume,
+      conversation: randomUUID(),
+      folder,
+      environment: host.environment,
+    });
+    const launch = adapter.way === 'program' ? adapter.launch(request('', null)) : null;
+    const surroundings = await surround({
+      config: host.config,
+      environment: host.environment,
+      adapter,
+      agent: chosen.agent,
+      access,
+      mark: markOf(host.dir, run.id),
+      launch,
+      here,
+      dir: host.dir,
+      own: [
+        { path: folder, writable: true },
+        { path: details, writable: true },
+      ],
+      folder,
+    });
+    undo.push(() => surroundings.close());
+
+    let lastText = '';
+    let conversation: string | null = null;
+    const onSign = (sign: AgentSign): void => {
+      clocks.alive();
+      live.sign(sign);
+      if (sign.kind === 'text') {
+        hearing.text(sign.text);
+        if (sign.whole) hearing.pause();
+        lastText = (sign.whole ? sign.text : lastText + sign.text).slice(-LAST_TEXT_CHARS);
+      } else if (sign.kind === 'end') lastText = sign.text ? sign.text.slice(-LAST_TEXT_CHARS) : lastText;
+      else if (sign.kind === 'conversation') conversation = sign.id;
+      else if (sign.kind === 'denied') warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
+      else if (sign.kind === 'usage') {
+        meter.turn(sign);
+        live.update({ used: meter.used });
+        const over = meter.exceeded();
+        if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
+      }
+    };
+
+    const environment = {
+      BATON_RUN_ID: run.id,
+      BATON_TASK_ID: task.id,
+      BATON_SESSION: task.session,
+      BATON_ATTEMPT: String(run.attempt),
+      BATON_TASK_FILE: taskFile,
+      BATON_SOCKET: socket.path,
+      BATON_DETAILS_DIR: details,
+    };
+
+    const turn = async (prompt: string, phase: Phase | null): Promise<TurnEnd> => {
+      live.update({ state: 'working', phase: phase?.phase_id ?? null });
+      const asked = request(prompt, adapter.kind === 'command' ? null : conversation);
+      const common = { request: asked, log, signal: stopper.signal, onSign };
+      const env = { ...environment, ...(phase === null ? {} : { BATON_PHASE: phase.phase_id }) };
+      const end =
+        adapter.way === 'remote'
+          ? await remoteTurn({ ...common, adapter })
+          : await programTurn({ ...common, adapter, surroundings, env });
+      hearing.end();
+      meter.nextTurn();
+      const left = end.ended?.left ?? [];
+      if (left.length > 0) warnings.push(`processes that could not be ended: ${left.join(', ')}`);
+      return end;
+    };
+
+    const checker = createChecker({
+      workspace: ready.workspace,
+      env: surroundings.environment(launch ?? { env: {}, passEnv: [] }),
+      mark: surroundings.mark,
+      // What the agent has made is run here: within the same walls, and with no network unless all of it is open.
+      sandbox:
+        surroundings.sandbox === null
+          ? null
+          : { ...surroundings.sandbox, network: access.network === 'FULL' ? 'open' : 'none' },
+      policy,
+      folder: logs,
+    });
+
+    return {
+      stopper,
+      hearing,
+      meter,
+      log,
+      surroundings,
+      checker,
+      details,
+      warnings,
+      lastText: () => lastText,
+      conversation: () => conversation,
+      startClocks: clocks.start,
+      stopClocks: clocks.stop,
+      turn,
+      close,
+    };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+/** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
+const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
+  fallback?.causes.some(({ code }) => code === 'E_COST_LIMIT_EXCEEDED') === true;
+const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+
+/** Others may end a run: whoever takes its task away, and whoever tells Baton to go. */
+function listenForEnd({ host, task, run, leaving }: Supervision, stopper: Stopper, undo: (() => unknown)[]): void {
+  const taken = (status: string): void =>
+    stopper.stop({ code: 'E_STALE_RUN', message: `the task was taken from its run: it is ${status}`, kind: 'taken' });
+  undo.push(host.watch.add(task.id, run.id, taken));
+  const leave = (): void =>
+    stopper.stop({ code: 'E_RUN_EXPIRED', message: 'Baton was asked to stop', kind: 'leaving' });
+  if (leaving?.aborted) leave();
+  leaving?.addEventListener('abort', leave, { once: true });
+  undo.push(() => leaving?.removeEventListener('abort', leave));
+}
+
+interface RunClocks {
+  start(): void;
+  stop(): void;
+  alive(): void;
+}
+
+function createClocks(given: Supervision, stopper: Stopper, warnings: string[], undo: (() => unknown)[]): RunClocks {
+  const { host, task, run, facts, prepared, startedAt } = given;
+  const { policy } = prepared;
+  let clocks: ReturnType<typeof startClocks> | null = null;
+  let beat: NodeJS.Timeout | undefined;
+  const fail = (code: Stop['code'], message: string): void => stopper.stop({ code, message, kind: 'failed' });
+  const warn = (code: Stop['code'], text: string): void => {
+    warnings.push(`${code}: ${text}`);
+    host.warn(`${task.id}: ${text}`);
+  };
+  const stop = (): void => {
+    clocks?.stop();
+    clearInterval(beat);
+  };
+  undo.push(stop);
+  return {
+    start() {
+      // A store that is away for a moment is asked again; its lease is long enough for that.
+      beat = setInterval(() => void host.store.alive(run.id).catch(() => {}), BEAT_MS);
+      clocks = startClocks({
+        policy,
+        now: host.now,
+        startedAt,
+        onTimeout() {
+          const text = `the run took longer than ${policy.timeoutSeconds} seconds`;
+          if (policy.terminateOnTimeout) return fail('E_TIMEOUT', text);
+          facts.tell('run.overdue', { code: 'E_TIMEOUT', message: text });
+          warn('E_TIMEOUT', `${text}; its policy lets it go on`);
+        },
+        onSilence(silentMs) {
+          const { maxMissedBeats, onFailure } = policy.heartbeat;
+          const text = `no sign of life for ${Math.round(silentMs / 1000)} seconds (${maxMissedBeats} beats missed)`;
+          if (onFailure === 'ABORT') return fail('E_HEARTBEAT_FAILURE', text);
+          facts.tell('run.silent', { code: 'E_HEARTBEAT_FAILURE', message: text, policy: onFailure });
+          if (onFailure === 'WARN') warn('E_HEARTBEAT_FAILURE', text);
+        },
+      });
+    },
+    stop,
+    alive: () => clocks?.alive(),
+  };
+}

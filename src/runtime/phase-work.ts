@@ -1,0 +1,123 @@
+/** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself (DECISIONS §6). */
+import { join } from 'node:path';
+import type { Check, Checker } from './checks.ts';
+import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
+import type { Prepared } from './prepare.ts';
+import type { RunFacts } from './results.ts';
+import type { Stopper } from './stop.ts';
+import { type TurnEnd, turnFailure } from './turn.ts';
+import { wordsFor } from './words.ts';
+import type { Failure, Supervision } from './work.ts';
+
+type CheckpointResult = RunFacts['checkpoints'][number];
+
+export interface CheckpointState {
+  readonly status: string;
+  readonly finding: string;
+  /** It failed, and its strategy says to go on. */
+  readonly forgiven: boolean;
+}
+
+export interface Phased {
+  readonly results: readonly CheckpointResult[];
+  readonly checkpoints: ReadonlyMap<string, CheckpointState>;
+  readonly failure: Failure | null;
+  /** A checkpoint says ABORT: no other attempt, and back to where it began. */
+  readonly abort: boolean;
+}
+
+export interface PhaseWork extends Supervision {
+  readonly turn: (prompt: string, phase: Phase | null) => Promise<TurnEnd>;
+  readonly checker: Checker;
+  readonly stopper: Stopper;
+  /** Where the agent writes its details. */
+  readonly details: string;
+  readonly adapter: Prepared['chosen']['adapter'];
+  /** The conversation so far, which the next turn goes on with. */
+  readonly conversation: () => string | null;
+}
+
+const NONE_PASSED: Passed = { phases: new Set(), checkpoints: new Set() };
+
+/** The phases that are left, each until its checkpoints pass; one turn where the task has none. */
+export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
+  const { host, task, facts, prepared, turn, stopper, adapter } = work;
+  const { message, policy } = prepared;
+  const all = phasesInOrder(message);
+  const passed = all.length === 0 ? NONE_PASSED : passedBefore(await host.store.history(task.id));
+  const results = new Map<string, CheckpointResult>();
+  const states = new Map<string, CheckpointState>();
+  for (const id of passed.checkpoints) {
+    states.set(id, { status: 'PASS', finding: '', forgiven: false });
+    results.set(id, { checkpoint_id: id, status: 'PASS', notes: 'passed in an earlier run' });
+  }
+  const done = (failure: Failure | null, abort = false): Phased => ({
+    results: [...results.values()],
+    checkpoints: states,
+    failure,
+    abort,
+  });
+  const words = { message, detailsFile: join(work.details, 'details.json'), task, passed };
+
+  for (const phase of all.length === 0 ? [null] : phasesLeft(all, passed)) {
+    let findings: readonly string[] = [];
+    for (let tries = 0; ; tries++) {
+      if (phase !== null) facts.tell('run.phase', { phase: phase.phase_id, state: 'started', try: tries + 1 });
+      const goesOn = adapter.kind !== 'command' && work.conversation() !== null;
+      const place = phase === null ? null : { phase, number: all.indexOf(phase) + 1, of: all.length };
+      const end = await turn(wordsFor({ ...words, phase: place, findings, goesOn }), phase);
+      if (stopper.reason !== null) return done(null);
+      const failure = turnFailure(adapter, end);
+      if (failure !== null) return done({ code: failure.code, message: failure.message });
+      if (phase === null) break;
+      const failed = await checkPhase(work, phase, tries > 0, states, results);
+      if (stopper.reason !== null) return done(null);
+      if (failed.length === 0) {
+        facts.tell('run.phase', { phase: phase.phase_id, state: 'passed' });
+        break;
+      }
+      findings = failed.map(({ checkpoint, check }) => `${checkpoint.checkpoint_id}: ${check.finding}`);
+      const isFatal = failed.some(({ checkpoint }) => checkpoint.recovery_strategy === 'ABORT');
+      const mayRepeat = failed.every(({ checkpoint }) => checkpoint.recovery_strategy === 'RETRY');
+      if (!isFatal && mayRepeat && tries < Math.max(1, policy.maxRetries)) continue;
+      facts.tell('run.phase', { phase: phase.phase_id, state: 'failed', findings });
+      return isFatal ? done({ code: 'E_EVIDENCE', message: findings.join('; ') }, true) : done(null);
+    }
+  }
+  return done(null);
+}
+
+interface Failed {
+  readonly checkpoint: Checkpoint;
+  readonly check: Check;
+}
+
+/** Looks at every checkpoint of a phase, writes down what was seen, and returns those that stand in the way. */
+async function checkPhase(
+  { facts, live, checker, stopper }: PhaseWork,
+  phase: Phase,
+  isAgain: boolean,
+  states: Map<string, CheckpointState>,
+  results: Map<string, CheckpointResult>,
+): Promise<Failed[]> {
+  const failed: Failed[] = [];
+  live.update({ state: 'checking' });
+  for (const checkpoint of phase.checkpoints ?? []) {
+    const { checkpoint_id: id, recovery_strategy: strategy } = checkpoint;
+    live.update({ checkpoint: id });
+    const check = await checker.checkpoint(checkpoint);
+    if (stopper.reason !== null) return failed;
+    const forgiven = strategy === 'CONTINUE' || strategy === 'SKIP';
+    const status = check.passed ? (isAgain ? 'RECOVERED' : 'PASS') : strategy === 'SKIP' ? 'SKIP' : 'FAIL';
+    const finding = check.finding === '' ? {} : { notes: check.finding };
+    const { command, expects, exitCode, output, evidence } = check;
+    states.set(id, { status, finding: check.finding, forgiven });
+    results.set(id, { checkpoint_id: id, status, validation_output: output, evidence: [...evidence], ...finding });
+    const seen = { status, command, expects, exitCode, output, evidence, ...finding };
+    facts.tell('run.checkpoint', { phase: phase.phase_id, checkpoint: id, ...seen });
+    if (check.passed || forgiven) continue;
+    failed.push({ checkpoint, check });
+    if (strategy === 'ABORT') return failed;
+  }
+  return failed;
+}

@@ -1,0 +1,115 @@
+/** A run at work, from the first snapshot to the last look at the evidence. What came of it is returned; the store is told elsewhere. */
+import { join } from 'node:path';
+import { isWithin } from '../core/policy.ts';
+import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
+import { type Attempt, openAttempt } from './attempt.ts';
+import { lookBefore, weigh } from './evidence.ts';
+import { workThroughPhases } from './phase-work.ts';
+import { snapshotTask } from './rollback.ts';
+import type { Stop } from './stop.ts';
+import { type Supervision, silentReport, type Work } from './work.ts';
+
+export async function supervise(given: Supervision): Promise<Work> {
+  const attempt = await openAttempt(given);
+  try {
+    return await work(given, attempt);
+  } finally {
+    await attempt.close();
+  }
+}
+
+async function work(given: Supervision, attempt: Attempt): Promise<Work> {
+  const { host, task, facts, live, prepared } = given;
+  const { message, chosen, ready, estimate } = prepared;
+  const { stopper, hearing, meter, warnings } = attempt;
+  tellWhatHolds(given, attempt);
+  // Nothing has been changed so far; from here on there is something to go back to.
+  await snapshotTask(host.dir, task.id, message, ready.workspace);
+  const before = await lookBefore(message, ready.workspace);
+  const census = await censusBefore(given, attempt);
+
+  attempt.startClocks();
+  const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
+  attempt.stopClocks();
+  if (stopper.reason === null && phased.failure === null) checkBudget(attempt);
+  warnings.push(...notesOf(attempt));
+
+  const { heard } = hearing;
+  const told: Work['told'] = {
+    chosen: { name: chosen.name, provider: chosen.provider, model: live.model ?? chosen.model },
+    report: heard?.report ?? null,
+    lastText: attempt.lastText(),
+    evidence: null,
+    checkpoints: phased.results,
+    used: meter.used,
+    estimatedUsd: estimate?.usd ?? null,
+    failure: null,
+    warnings,
+    bytes: attempt.log.bytes,
+  };
+  facts.tell('run.usage', { ...meter.used, model: told.chosen.model, provider: chosen.provider });
+  if (stopper.reason !== null) return stopped(told, stopper.reason);
+  if (phased.failure !== null) {
+    return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };
+  }
+  if (heard !== null && heard.missing.length > 0) {
+    const text = `the guard rails of its TASK require ${heard.missing.join(', ')} in the RESPONSE`;
+    return { verdict: 'failed', told: { ...told, failure: { code: 'E_MALFORMED_RESPONSE', message: text } } };
+  }
+
+  live.update({ state: 'checking' });
+  const evidence = await weigh({
+    message,
+    workspace: ready.workspace,
+    report: heard?.report ?? silentReport(told.lastText),
+    before,
+    checker: attempt.checker,
+    checkpoints: phased.checkpoints,
+    inputs: ready.inputs,
+    trespasses: census === null ? [] : await changesSince(census),
+  });
+  facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts });
+  // Somebody may have taken the task away meanwhile.
+  const late: Stop | null = stopper.reason;
+  return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);
+}
+
+const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
+  verdict: kind,
+  told: { ...told, failure: { code, message } },
+});
+
+/** The run's record says what is enforced and by what, and what is not. */
+function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
+  const { chosen, budget, estimate } = prepared;
+  const isLate = chosen.adapter.usage !== 'streamed' && (budget.maxCostUsd !== null || budget.maxTokens !== null);
+  const { missing, ...enforced } = surroundings.enforced;
+  facts.tell('run.enforced', {
+    ...enforced,
+    missing: [...missing, ...(isLate ? ['budget while it works: its use is known only after each turn'] : [])],
+  });
+  if (estimate !== null) facts.tell('run.estimate', { ...estimate });
+}
+
+function checkBudget({ meter, stopper }: Attempt): void {
+  const over = meter.exceeded();
+  if (over === null) return;
+  stopper.stop({
+    code: 'E_COST_LIMIT_EXCEEDED',
+    message: `${over}; that was known only after the turn`,
+    kind: 'failed',
+  });
+}
+
+const notesOf = ({ surroundings, hearing }: Attempt): string[] => [
+  ...surroundings.refusedHosts().map((name) => `E_PERMISSION_DENIED: the network did not let through ${name}`),
+  ...hearing.refused.map(({ kind, reason }) => `not heard: ${kind}: ${reason}`),
+];
+
+/** What may not be written is looked at before and after, where nothing else keeps the agent from writing it. */
+async function censusBefore({ host, prepared }: Supervision, { surroundings }: Attempt): Promise<Census | null> {
+  const { ready, access } = prepared;
+  const isKept = surroundings.sandbox !== null && surroundings.widened.length === 0;
+  if (isKept || isWithin(ready.workspace, access.writePaths)) return null;
+  return takeCensus(ready.workspace, [host.dir, join(ready.workspace, '.git'), ...access.writePaths]);
+}

@@ -1,0 +1,41 @@
+/** What the parts of a run hand to each other: what it is given, and what came of it. */
+import { emptyReport, type Report } from '../core/report.ts';
+import type { Run, Task } from '../core/task.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import type { Facts } from './facts.ts';
+import type { Host } from './host.ts';
+import type { LiveRun } from './live.ts';
+import type { Prepared } from './prepare.ts';
+import type { RunFacts } from './results.ts';
+
+export interface Supervision {
+  readonly host: Host;
+  readonly task: Task;
+  readonly run: Run;
+  readonly facts: Facts;
+  readonly live: LiveRun;
+  readonly prepared: Prepared;
+  readonly startedAt: number;
+  /** Says that Baton itself has to go. */
+  readonly leaving: AbortSignal | undefined;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What came of the work, before the store has been told. */
+export interface Work {
+  readonly told: Omit<RunFacts, 'message' | 'task' | 'run' | 'startedAt' | 'endedAt' | 'folder' | 'progress'>;
+  /** What is said to the store: the run's report, or its failure. */
+  readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
+}
+
+export const NOTHING_USED = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
+
+/** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */
+export const silentReport = (lastText: string): Report => emptyReport('needs_review', shorten(lastText.trim(), 500));
+
+/** How long a run may be silent before it is stale. */
+export const LEASE_MS = 60_000;
