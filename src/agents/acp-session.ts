@@ -27,24 +27,30 @@ export function pickAsking(session: Json): Settable | null {
   return value === undefined || option === null ? null : setOption(option, value);
 }
 
+export interface Models {
+  readonly current: string | null;
+  readonly change: Settable | null;
+  /** Names that it would take. */
+  readonly offered: readonly string[];
+}
+
 /**
  * The model that the session has, and how to give it the wanted one. An agent that offers models is asked for it even where its list has
  * no such name (lists hold short names), and its refusal counts; one that offers none has the model it has.
  */
-export function pickModel(session: Json, wanted: string | null): { current: string | null; change: Settable | null } {
+export function pickModel(session: Json, wanted: string | null): Models {
   const option = optionOf(session, 'model');
-  const models = objectOf(session['models']) ?? {};
-  const current = textOf(option?.['currentValue']) ?? textOf(models['currentModelId']);
-  if (wanted === null || wanted === current) return { current, change: null };
-  const listed = objectsOf(models['availableModels']).map(({ modelId }) => modelId);
+  const older = objectOf(session['models']) ?? {};
+  const current = textOf(option?.['currentValue']) ?? textOf(older['currentModelId']);
+  const listed = objectsOf(older['availableModels']).map(({ modelId }) => modelId);
+  const values = option === null ? [] : valuesOf(option);
+  const offered = [...new Set([...values, ...listed])].filter((name) => typeof name === 'string');
+  const models = (change: Settable | null): Models => ({ current, change, offered });
+  if (wanted === null || wanted === current) return models(null);
   // Where both are offered, the one whose list has the name.
-  if (option !== null && (listed.length === 0 || valuesOf(option).includes(wanted))) {
-    return { current, change: setOption(option, wanted) };
-  }
-  if (listed.length > 0) {
-    return { current, change: { method: 'session/set_model', params: { modelId: wanted }, value: wanted } };
-  }
-  return { current, change: null };
+  if (option !== null && (listed.length === 0 || values.includes(wanted))) return models(setOption(option, wanted));
+  if (listed.length === 0) return models(null);
+  return models({ method: 'session/set_model', params: { modelId: wanted }, value: wanted });
 }
 
 const setOption = (option: Json, value: string): Settable => ({

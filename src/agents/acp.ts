@@ -28,6 +28,12 @@ const MOST_STATEMENT = 10 * 1024 * 1024;
 /** Tool calls that are under way at one time. */
 const MOST_CALLS = 1000;
 
+/** What it means where the agent answers with an error. */
+interface Refused {
+  readonly code: ErrorCode;
+  readonly hint?: string;
+}
+
 const fieldsOf = (value: unknown): Json => objectOf(value) ?? {};
 const wordOf = (value: unknown): string | null => textOf(value) || null;
 
@@ -110,16 +116,14 @@ function reader(context: ReaderContext): Reader {
   };
 
   /** Asks, and goes on only with an answer that is no error. */
-  const ask = (method: string, params: Json, then: (result: Json) => void, refusedAs?: ErrorCode): void =>
+  const ask = (method: string, params: Json, then: (result: Json) => void, refused?: Refused): void =>
     peer.request(method, params, (answer: RpcAnswer) => {
       if (over) return;
       if (answer.ok) return then(fieldsOf(answer.result));
       const { code, message, data } = answer.error;
       const more = data == null ? '' : ` ${brief(jsonOf(data), 500)}`;
-      fail(
-        refusedAs ?? codeOf(answer.error),
-        `expected an answer to ${method}, got the error ${code}: ${message}${more}`,
-      );
+      const words = `expected an answer to ${method}, got the error ${code}: ${message}${more}`;
+      fail(refused?.code ?? codeOf(answer.error), `${words}${refused?.hint ?? ''}`);
     });
 
   function begin(): void {
@@ -159,19 +163,20 @@ function reader(context: ReaderContext): Reader {
     session = id;
     emit({ kind: 'conversation', id });
     const mode = request.sandboxed || isUnrestricted(request.access) ? null : pickAsking(result);
-    const { current, change } = pickModel(result, request.model);
+    const { current, change, offered } = pickModel(result, request.model);
     if (current !== null && change === null) emit({ kind: 'model', model: current });
-    set(mode, 'E_PERMISSION_DENIED', () =>
-      set(change, 'E_MODEL_UNAVAILABLE', () => {
+    const hint = `; it offers ${brief(offered.join(', '))}`;
+    set(mode, { code: 'E_PERMISSION_DENIED' }, () =>
+      set(change, { code: 'E_MODEL_UNAVAILABLE', hint }, () => {
         if (change !== null) emit({ kind: 'model', model: change.value });
         prompt();
       }),
     );
   }
 
-  function set(what: Settable | null, refusedAs: ErrorCode, then: () => void): void {
+  function set(what: Settable | null, refused: Refused, then: () => void): void {
     if (what === null) return then();
-    ask(what.method, { sessionId: session, ...what.params }, then, refusedAs);
+    ask(what.method, { sessionId: session, ...what.params }, then, refused);
   }
 
   function prompt(): void {

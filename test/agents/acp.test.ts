@@ -445,6 +445,7 @@ describe('an agent on the official SDK', () => {
     expect(only(turn.signs, 'model')).toEqual([{ kind: 'model', model: 'large' }]);
     const other = await polite([{ say: 'ok' }], { model: 'huge' });
     expect(only(other.signs, 'error')[0]?.code).toBe('E_MODEL_UNAVAILABLE');
+    expect(only(other.signs, 'error')[0]?.message).toContain('it offers small, large');
     expect(textOf(other)).toBe('');
   });
 
