@@ -138,7 +138,7 @@ const some = (list: unknown, is: (item: Detail) => boolean): boolean =>
 
 /** What went wrong, also where the event says it in other words. */
 function codeOf({ type, detail = {} }: Event): unknown {
-  if (type === 'run.judged' && detail['passed'] === false) return 'E_EVIDENCE';
+  if (type === 'run.judged') return detail['passed'] === false ? (detail['code'] ?? 'E_EVIDENCE') : undefined;
   if (type === 'run.checkpoint' && detail['status'] === 'FAIL') return 'E_EVIDENCE';
   if (type === 'run.evidence' && some(detail['claims'], ({ verdict }) => verdict === 'contradicted'))
     return 'E_EVIDENCE';

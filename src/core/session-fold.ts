@@ -86,9 +86,9 @@ function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>)
   if (after.fallback !== null && run.model === after.fallback.model) facts.provider ??= after.fallback.provider;
   if (set.cost === undefined || before === undefined) return;
   const more = minus(set.cost, before.cost);
-  // A failure that tells no cost sets it to what it was.
+  // A run is charged once, at its end. A failure that tells no cost sets it to what it was.
   if (more.usd !== 0 || more.tokensInput !== 0 || more.tokensOutput !== 0) {
-    facts.charged = plus(facts.charged ?? NOTHING, more);
+    facts.charged = more;
   }
 }
 
@@ -173,10 +173,16 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
   'run.expired'(fold, record, event) {
     tellError(fold, record, event, 'E_RUN_EXPIRED', `${event.run} went silent and left no result`);
   },
-  'run.judged'(fold, record, event, { passed, findings }) {
+  'run.judged'(fold, record, event, { passed, findings, code }) {
     if (passed !== false) return;
     const said = Array.isArray(findings) ? findings.filter((finding) => typeof finding === 'string') : [];
-    tellError(fold, record, event, 'E_EVIDENCE', said.join('; ') || 'the evidence does not bear the claim out');
+    tellError(
+      fold,
+      record,
+      event,
+      textOr(code, 'E_EVIDENCE'),
+      said.join('; ') || 'the evidence does not bear the claim out',
+    );
   },
   /** What stopped a task and is not told by its run: a dependency, or that all models have failed. */
   'task.transitioned'(fold, record, event, { to, code }) {

@@ -301,6 +301,7 @@ describe('errors', () => {
         claim(id(1), 'zed'),
         { type: 'run.report', run: `${id(1)}-r1`, outcome: 'done' },
         { type: 'run.judge', run: `${id(1)}-r1`, passed: false, findings: ['empty', 'late'] },
+        { type: 'run.judge', run: `${id(1)}-r1`, passed: false, code: 'E_FILE_NOT_FOUND', findings: ['gone'] },
         claim(id(2), 'zed'),
         { type: 'run.resume', run: `${id(2)}-r1`, result: 'none', gone: true },
         {
@@ -312,6 +313,7 @@ describe('errors', () => {
       ),
     ).toEqual([
       ['E_EVIDENCE', 'empty; late'],
+      ['E_FILE_NOT_FOUND', 'gone'],
       ['E_RUN_EXPIRED', `${id(2)}-r1 went silent and left no result`],
       ['E_MAX_DEPTH_EXCEEDED', 'too deep'],
     ]);

@@ -146,12 +146,19 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     return refused('E_STALE_RUN', `${said.run} is not the run in review: ${task.id} is ${task.status}`);
   }
   const findings = said.findings ?? [];
-  draft.event('run.judged', task.id, said.run, { passed: said.passed, findings });
+  draft.event('run.judged', task.id, said.run, {
+    passed: said.passed,
+    findings,
+    ...(said.code === undefined ? {} : { code: said.code }),
+  });
   if (said.passed) {
     if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null });
     else draft.transition(task.id, 'done', { cause: null }, { evidence: 'proven' });
   } else {
-    const cause: Cause = { code: said.code ?? 'E_EVIDENCE', message: findings[0] ?? 'the evidence does not bear the claim out' };
+    const cause: Cause = {
+      code: said.code ?? 'E_EVIDENCE',
+      message: findings[0] ?? 'the evidence does not bear the claim out',
+    };
     const next = nextStep(task, cause);
     // With nothing left it stays in review with the findings (DECISIONS §6).
     if (next.kind === 'stop') draft.set(task.id, { cause });

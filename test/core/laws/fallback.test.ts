@@ -211,6 +211,15 @@ describe('evidence that fails', () => {
     ]);
   });
 
+  test('a verdict may have a code of its own, and goes by that', () => {
+    const { world, of } = worldWith({ alternatives: [to('TIMEOUT')] });
+    const run = world.claim();
+    world.report(run);
+    const facts = world.ok({ type: 'run.judge', run, passed: false, code: 'E_TIMEOUT', findings: ['late'] }, RUNTIME);
+    expect(world.task(of)).toMatchObject({ status: 'ready', cause: { code: 'E_TIMEOUT' }, fallback: { model: 'm-1' } });
+    expect(eventOf(facts, 'run.judged')?.detail).toEqual({ passed: false, findings: ['late'], code: 'E_TIMEOUT' });
+  });
+
   test('other triggers do not', () => {
     const fail = judged({ stopOnCritical: true, alternatives: [to('TIMEOUT'), to('CRITICAL_ERROR')] });
     expect(fail()).toEqual(['review', null, 'E_EVIDENCE']);
