@@ -8,8 +8,8 @@
  * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `task.fallback`,                 |
  * |                   | `delegation.requested`, and a `task.transitioned` that is not how a run ended: a claim, a move by |
  * |                   | hand, a dependency's failure                                                                     |
- * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.judged`, `run.failed`, `run.expired`, and  |
- * |                   | all that was refused or rejected                                                                 |
+ * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.overdue`, `run.silent`, `run.judged`,      |
+ * |                   | `run.failed`, `run.expired`, and all that was refused or rejected                                |
  * | ROLLBACK_EVENT    | `rollback.…`                                                                                     |
  * | SESSION_SUMMARY   | `session.ended`, with the totals of the session, and `session.summary`                           |
  *
@@ -79,6 +79,8 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'run.enforced': 'GUARD_RAIL_CHECK',
   'run.checkpoint': 'GUARD_RAIL_CHECK',
   'run.evidence': 'GUARD_RAIL_CHECK',
+  'run.overdue': 'GUARD_RAIL_CHECK',
+  'run.silent': 'GUARD_RAIL_CHECK',
   'run.judged': 'GUARD_RAIL_CHECK',
   'run.failed': 'GUARD_RAIL_CHECK',
   'run.expired': 'GUARD_RAIL_CHECK',

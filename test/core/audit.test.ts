@@ -134,6 +134,8 @@ describe('what running tasks leave in the trail', () => {
       null,
     ],
     ['run.enforced', { sandbox: null, by: [], missing: ['write paths'], network: 'FULL' }, ['access', 'network'], null],
+    ['run.overdue', { code: 'E_TIMEOUT', message: 'm' }, ['timeout'], 'E_TIMEOUT'],
+    ['run.silent', { code: 'E_HEARTBEAT_FAILURE', message: 'm' }, ['heartbeat'], 'E_HEARTBEAT_FAILURE'],
     ['run.checkpoint', { checkpoint: 'C', status: 'PASS' }, ['checkpoint'], null],
     ['run.checkpoint', { checkpoint: 'C', status: 'FAIL' }, ['checkpoint', 'evidence'], 'E_EVIDENCE'],
     ['run.evidence', { claims: [{ what: 'w', verdict: 'proven' }] }, ['evidence'], null],
