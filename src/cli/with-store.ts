@@ -4,6 +4,7 @@ import { BatonError } from '../core/errors.ts';
 import type { Actor, TaskMessage } from '../core/laws/messages.ts';
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
+import { runOfCaller } from '../process/caller.ts';
 import { openStore } from '../store/open.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
@@ -26,13 +27,16 @@ async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promis
   }
 }
 
-/** Whoever sits at the command line. */
-const PERSON: Actor = { kind: 'person', name: 'user' };
+/** Whoever sits at the command line: a person, unless the command comes from a run. */
+function caller(): Actor {
+  const run = runOfCaller();
+  return run === null ? { kind: 'person', name: 'user' } : { kind: 'agent', name: `agent of ${run}` };
+}
 
 type Done = Extract<Answer, { tasks: unknown }>;
 
 export async function ask(store: Store, message: TaskMessage): Promise<Done> {
-  const answer = await store.send({ message, by: PERSON, request: randomUUID() });
+  const answer = await store.send({ message, by: caller(), request: randomUUID() });
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;
   throw new Refused(code, sentence, hint);
