@@ -69,9 +69,10 @@ for (const port of ports.split(',').filter((text) => text !== '')) {
   await listen(Number(port), '::1', onClient).catch(() => {});
 }
 
-const child = spawn(command[0], command.slice(1), { stdio: 'inherit' });
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
+// Before the program is there, for it may be signalled as soon as it is.
 for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
+const child = spawn(command[0], command.slice(1), { stdio: 'inherit' });
 child.on('error', (cause) => {
   process.stderr.write(`baton relay: ${command[0]} cannot be started: ${cause.message}\n`);
   process.exit(cause.code === 'ENOENT' ? 127 : 126);

@@ -252,7 +252,8 @@ sandboxTest('the relay passes input and signals on, and ends as the program does
   expect(await textOf(echo.stdout)).toBe('through');
   expect(await echo.exited).toEqual({ code: 3, signal: null });
 
-  const polite = await sh(`trap 'echo bye' TERM; echo up; while :; do sleep 0.02; done`, options);
+  const script = `process.on('SIGTERM', () => console.log('bye')); console.log('up'); setInterval(() => {}, 1000)`;
+  const polite = await start({ command: ['node', '-e', script], ...options });
   const out = textOf(polite.stdout);
   await once(polite.stdout, 'data');
   expect(await polite.end(300)).toEqual({ signal: 'SIGKILL', swept: [], left: [] });
@@ -261,6 +262,21 @@ sandboxTest('the relay passes input and signals on, and ends as the program does
   const killed = await sh('kill -KILL $$', options);
   // Bubblewrap tells a signal as shells do.
   expect(await killed.exited).toEqual({ code: 137, signal: null });
+});
+
+test('the relay by itself: a signal to it is one to the program', async () => {
+  const relay = new URL('../../src/process/relay.mjs', import.meta.url).pathname;
+  const { server, port } = await serve();
+  server.close();
+  await once(server, 'close');
+  const script = `trap 'exit 7' TERM; echo up; while :; do sleep 0.02; done`;
+  const program = await start({ command: ['node', relay, '/no/socket', String(port), '', '--', 'sh', '-c', script] });
+  await once(program.stdout, 'data');
+  process.kill(program.pid, 'SIGTERM');
+  expect(await program.exited).toEqual({ code: 7, signal: null });
+  const absent = await start({ command: ['node', relay, '/no/socket', String(port), '', '--', '/no/program'] });
+  expect(await textOf(absent.stderr)).toMatch(/relay: \/no\/program cannot be started/);
+  expect(await absent.exited).toEqual({ code: 127, signal: null });
 });
 
 sandboxTest('a port of a name that speaks another language is led through as it is', async () => {
