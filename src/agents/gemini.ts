@@ -74,6 +74,7 @@ function geminiReader(context: ReaderContext): Reader {
   return streamReader(context, 'gemini', (emit) => {
     let last = '';
     let status: number | null = null;
+    let isStopped = false;
 
     const message = (event: Json): void => {
       const text = textOf(event['content']);
@@ -95,6 +96,14 @@ function geminiReader(context: ReaderContext): Reader {
       if (isRefused) emit({ kind: 'denied', what: brief(said, 300) });
     };
 
+    /** A loop that it found in itself is a warning to it, and a success in the end; the work is not done. */
+    const stopped = (event: Json): void => {
+      const said = textOf(event['message']) ?? '';
+      if (event['severity'] !== 'error' && !/stopping|stopped/i.test(said.slice(0, 500))) return;
+      isStopped = true;
+      emit({ kind: 'error', code: 'E_UNKNOWN', message: `gemini stopped before the end: ${brief(said, 300)}` });
+    };
+
     const result = (event: Json): void => {
       emit({
         kind: 'usage',
@@ -108,7 +117,7 @@ function geminiReader(context: ReaderContext): Reader {
         final: true,
       });
       if (event['status'] === 'success') {
-        emit({ kind: 'end', ok: true, reason: 'success', text: last });
+        emit({ kind: 'end', ok: !isStopped, reason: isStopped ? 'stopped' : 'success', text: isStopped ? null : last });
         return;
       }
       const said = textOf(at(event, 'error', 'message')) ?? '';
@@ -127,6 +136,7 @@ function geminiReader(context: ReaderContext): Reader {
         } else if (type === 'message') message(event);
         else if (type === 'tool_use') toolUse(event);
         else if (type === 'tool_result') toolResult(event);
+        else if (type === 'error') stopped(event);
         else if (type === 'result') result(event);
       },
       complaint(line) {

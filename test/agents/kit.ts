@@ -77,6 +77,12 @@ export interface Outcome {
   readonly text: string;
 }
 
+interface Live {
+  readonly program: Program;
+  readonly signs: readonly AgentSign[];
+  readonly mark: string;
+}
+
 export interface Turn {
   readonly prompt: string;
   /** A script for all calls, whatever the newest prompt is; else the prompt names it. */
@@ -85,7 +91,7 @@ export interface Turn {
   readonly resume?: string;
   readonly spent?: { readonly tokensInput: number; readonly tokensOutput: number };
   /** What happens to it while it works; it is ended after that. */
-  readonly during?: (live: { readonly program: Program; readonly signs: readonly AgentSign[] }) => Promise<void>;
+  readonly during?: (live: Live) => Promise<void>;
 }
 
 /** The longest that a turn of the kit may take. */
@@ -132,7 +138,7 @@ export async function runTurn(subject: Subject, world: World, model: MockModel, 
   const closed = [program.stdout, program.stderr].map((stream) => new Promise((done) => stream.once('close', done)));
   let ended: Ended;
   try {
-    const work: Promise<unknown> = turn.during === undefined ? program.exited : turn.during({ program, signs });
+    const work: Promise<unknown> = turn.during === undefined ? program.exited : turn.during({ program, signs, mark });
     await inTime(work, `the turn of ${subject.kind}: ${turn.prompt.slice(0, 100)}`);
   } finally {
     ended = await program.end(3000);
@@ -185,6 +191,15 @@ function marked(mark: string): number[] {
     })
     .map(Number);
 }
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[0] ?? '';
+  } catch {
+    // Gone since it was found.
+    return '';
+  }
+};
 
 interface Stage {
   readonly subject: Subject;
@@ -266,7 +281,8 @@ export const SCRIPTS = {
   flood: {
     steps: [
       { tools: [{ do: 'shell', command: 'head -c 20000000 /dev/zero | tr "\\0" x' }] },
-      { text: `${'x'.repeat(100_000)} The end.` },
+      // gemini takes one thing said over and over for a loop, and stops.
+      { text: `${Array.from({ length: 15_000 }, (_, i) => `${i * 7919}`).join(' ')} The end.` },
     ],
   },
   slowwrite: {
@@ -350,8 +366,10 @@ export const SCENARIOS: readonly Scenario[] = [
       const isCommand = stage.subject.kind === 'command';
       const outcome = await stage.run({
         prompt: '[[mock:sleepy]]',
-        during: async ({ program, signs }) => {
-          await until('a tool', () => ofKind(signs, isCommand ? 'text' : 'tool').length > 0);
+        during: async ({ program, signs, mark }) => {
+          // opencode tells of a tool only when it is done.
+          const isRunning = (): boolean => marked(mark).some((pid) => commandOf(pid).includes('tail'));
+          await until('a tool', () => (isCommand ? ofKind(signs, 'text').length > 0 : isRunning()));
           process.kill(program.pid, 'SIGKILL');
           await program.exited;
         },

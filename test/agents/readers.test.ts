@@ -141,6 +141,8 @@ const STORIES: Partial<Record<AgentKind, Record<string, Story>>> = {
     'http-500-once': { end: 'ok: success', used: '1000+50', retrying: [500], said: 'Recovered after one 500.' },
     // Nothing in its stream tells a cut answer from a whole one.
     truncated: { end: 'ok: success', used: '1000+50', said: 'This was cut' },
+    // It calls this a success.
+    loop: { end: 'not ok: stopped', error: 'E_UNKNOWN', used: '0+0', said: 'x'.repeat(48) },
     drop: { end: 'not ok: error', error: 'E_PROCESS_CRASH', used: '0+0', said: 'Starting and' },
     stall: { error: 'E_PROCESS_CRASH', said: 'Starting' },
     // Exit code 0 on SIGTERM, and nothing was done.
