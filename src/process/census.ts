@@ -3,7 +3,7 @@
  * is slower and, of processes of other users, tells no environment.
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { parseStat, type Stat } from './identity.ts';
 import { MARK } from './types.ts';
 
@@ -100,7 +100,7 @@ export function ancestorsOfThis(census: Census): Set<number> {
  */
 export function lastPid(): number | null {
   if (!hasProc()) return null;
-  const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ')[4]);
+  const last = Number(readBytes('/proc/loadavg')?.toString('latin1').trim().split(' ')[4]);
   return Number.isSafeInteger(last) && last > 0 ? last : null;
 }
 
@@ -144,6 +144,20 @@ export function findMarked(mark: string, after: number | null = null): number[] 
     last = now;
   }
   found.delete(process.pid);
+  return [...found];
+}
+
+/** The marks with this end that processes here carry, each once: for whoever knows the place and not the runs. Without /proc there are none to be told. */
+export function marksEnding(end: string): string[] {
+  if (!hasProc()) return [];
+  const found = new Set<string>();
+  for (const pid of listPids()) {
+    const environ = readBytes(`/proc/${pid}/environ`);
+    if (environ === null || pid === process.pid || !environ.includes(end)) continue;
+    for (const entry of environ.toString('utf8').split('\0')) {
+      if (entry.startsWith(`${MARK}=`) && entry.endsWith(end)) found.add(entry.slice(MARK.length + 1));
+    }
+  }
   return [...found];
 }
 

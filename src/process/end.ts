@@ -4,7 +4,7 @@
  * `watch.ts` says what can still escape.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ancestorsOfThis, type Census, descendantsOf, findMarked, takeCensus } from './census.ts';
+import { ancestorsOfThis, type Census, descendantsOf, findMarked, lastPid, takeCensus } from './census.ts';
 import { isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
 import type { Ended } from './types.ts';
 import { belonging, type Known } from './watch.ts';
@@ -34,22 +34,26 @@ const SHORT_RUN_MS = 2_000;
 const LONGEST_PAUSE_MS = 50;
 
 export async function endTree(tree: Tree, graceMs: number): Promise<Ended> {
-  if (tree.isExited() && isGroupGone(tree.program.pid) && !mayHaveEscaped(tree)) return NOTHING;
+  if (tree.isExited() && (wasAlone(tree) || (isGroupGone(tree.program.pid) && !mayHaveEscaped(tree)))) return NOTHING;
   if (tree.wrappers > 0) return endSandbox(tree, graceMs);
   // Until it was asked after, the number is its own, and so is the number of its group.
   const groupOf = (): number | null => (tree.isExited() ? null : tree.program.pid);
   return end(() => collect(tree), tree.program.pid, groupOf, graceMs);
 }
 
-/** Ends what carries a mark and everything below it, for when nobody knows the program any more. */
-export async function endMarked(mark: string, graceMs: number): Promise<Ended> {
+/**
+ * Ends what carries a mark and everything below it, for when nobody holds the program any more.
+ * @param programs those that are remembered from their start, by whom the rest of their groups and sessions is known
+ */
+export async function endMarked(mark: string, graceMs: number, programs: readonly ProcessMark[] = []): Promise<Ended> {
   const known = new Map<number, ProcessMark>();
   return end(
     () => {
       const marked = findMarked(mark);
-      if (marked.length === 0 && known.size === 0) return [];
+      if (marked.length === 0 && known.size === 0 && programs.length === 0) return [];
       const census = takeCensus();
       const roots = new Set(marked);
+      for (const program of programs) for (const { pid } of belonging(program, [], census)) roots.add(pid);
       for (const { pid, started } of known.values()) if (census.get(pid)?.started === started) roots.add(pid);
       const found = [...pick(roots, census), ...descendantsOf(roots, census)];
       for (const { pid, started } of found) known.set(pid, { pid, started });
@@ -61,13 +65,18 @@ export async function endMarked(mark: string, graceMs: number): Promise<Ended> {
   );
 }
 
+const isShortRun = ({ startedAt }: Tree): boolean => performance.now() - startedAt < SHORT_RUN_MS;
+
+/** No number was given to any process or thread since the program got its own, so it has started nothing. */
+const wasAlone = (tree: Tree): boolean => tree.wrappers === 0 && isShortRun(tree) && lastPid() === tree.program.pid;
+
 /** The one cheap look after a program that ended by itself. */
-function mayHaveEscaped({ program, mark, startedAt, known, wrappers }: Tree): boolean {
+function mayHaveEscaped(tree: Tree): boolean {
+  const { program, mark, known, wrappers } = tree;
   // What is in a sandbox ends with it, and the first process in there is in the group.
   if (wrappers > 0) return false;
   if (known().length > 0) return true;
-  const isShort = performance.now() - startedAt < SHORT_RUN_MS;
-  return findMarked(mark, isShort ? program.pid : null).length > 0;
+  return findMarked(mark, isShortRun(tree) ? program.pid : null).length > 0;
 }
 
 /** Zombies are members, so `false` may be wrong; `true` never is. */
