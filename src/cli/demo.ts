@@ -1,61 +1,165 @@
-/** `baton demo`: what Baton does today, shown on an answer as agents really give them. Reads nothing, writes nothing. */
-import { convert } from '../protocol/convert.ts';
-import { detect } from '../protocol/detect.ts';
-import { describe } from './check.ts';
+/** `baton demo`: five agents with bad habits in a temporary repository, and what Baton makes of them. No key, no network, nothing left behind. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { configOf } from '../core/config.ts';
+import type { Task } from '../core/task.ts';
+import { whereIs } from '../process/where.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { endSession, kept, madeEnvelope, openHost, workOn } from '../runtime/index.ts';
+import { openStore } from '../store/open.ts';
+import { git } from '../workspace/git.ts';
+import { DEMO_AGENTS, type DemoAgent } from './demo-agents.ts';
 import type { Globals } from './globals.ts';
-import { print, printJson } from './io.ts';
+import { note, print, printJson } from './io.ts';
+import { tasksOfMessages } from './new-tasks.ts';
+import { createProgress } from './progress.ts';
+import { reportText } from './report-text.ts';
 import { bold, dim } from './style.ts';
+import { untilStopped } from './until-stopped.ts';
 
-const ANSWER = `I found the cause and fixed it. First the record:
+const SESSION = 'demo';
+const SETTINGS = '{ "port": 8080 }\n';
 
-[GRAPH_UPDATE]
-type: add_node
-node_id: bug_login_500_20261028_103045
-node_type: BugBrief
-metadata: { created_by: bug-brief, created_at: "2026-10-28T10:30:45Z", domain: software-development, confidence: 0.95, output_type: brief }
-data:
-  summary: Login answers 500 with valid credentials
-  reproduction_steps: [Open /login, Sign in]
-  expected_behavior: The dashboard
-  actual_behavior: Error 500
-  acceptance_criteria: [Sign-in works]
-handoff: { ready_for_next: true, next_stage: implementation-triad, required_fields: [summary] }
-lineage: { created_from_node: null, consumed_by_nodes: [] }
-[/GRAPH_UPDATE]
+export async function demo({ json }: Globals): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-demo-'));
+  const leaving = untilStopped();
+  try {
+    await makeWorkspace(folder);
+    const dir = join(folder, '.baton');
+    const store = await openStore(dir, { create: true });
+    const progress = createProgress(json);
+    const config = configOf({ agents: agentsIn(folder), defaults: { parallel: 2 } });
+    const host = await openHost({ store, dir, config, workspace: folder, onLive: progress.show, warn: progress.say });
+    try {
+      if (!json) print(`${bold('Five tasks go to five agents, in a temporary repository:')}\n${STORY}\n`);
+      const answer = await store.send({
+        message: { type: 'task.add', tasks: tasksOfMessages(messagesFor(folder)) },
+        by: { kind: 'person', name: 'user' },
+      });
+      if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+      await workOn(host, { only: answer.tasks.map(({ id }) => id), parallel: 2, untilEmpty: true, leaving });
+      const report = await endSession({
+        store,
+        dir: host.dir,
+        session: SESSION,
+        auditPath: config.audit.storage_path,
+        now: host.now(),
+      });
+      progress.end();
+      if (json) return printJson(report);
+      const tasks = await Promise.all(answer.tasks.map(async ({ id }) => (await store.find(id)) as Task));
+      await tellWhatReachedTheParent(host.dir, tasks, report.context.characters_produced);
+      print(
+        `\n${bold('settings.json, which an agent broke, is what it was:')} ${(await readFile(join(folder, 'settings.json'), 'utf8')).trim()}\n`,
+      );
+      print(reportText(report));
+      print(`\n${bold('Try it:')} baton run "Say what this repository is for" --agent claude`);
+    } finally {
+      progress.end();
+      await host.close();
+      await store.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
-{"protocol":"aof","version":1,"type":"status.update","taskId":"TASK-2026-10-28-001","fromAgent":"emma","sentAt":"2026-10-28T10:31:00Z","payload":{"progress":"Half of it compiles"}}
+const STORY = `  DEMO-1 planner   plans, as it should
+  DEMO-2 chatty    does its work and prints two megabytes
+  DEMO-3 fragile   is killed half-way, and goes on at the checkpoint it had not passed
+  DEMO-4 clumsy    breaks a file and fails: the file is put back
+  DEMO-5 liar      claims "done" and has done nothing: it is caught`;
 
-#STATE:save:auth_complete:true
-#LOCK
+async function makeWorkspace(folder: string): Promise<void> {
+  for (const [name, script] of Object.entries(DEMO_AGENTS)) await writeFile(join(folder, `${name}.mjs`), script);
+  await writeFile(join(folder, 'settings.json'), SETTINGS);
+  if (whereIs('git') === null) return note('baton: git is not installed; the demo does without it');
+  await git(folder, ['init', '--quiet']);
+  await git(folder, ['add', '.']);
+  await git(folder, ['-c', 'user.name=baton', '-c', 'user.email=baton@localhost', 'commit', '--quiet', '-m', 'Begin']);
+}
 
-[AOP:START] 2026-10-28T10:30:00Z
-[AOP:TASK] Fix the login form
-[AOP:SUMMARY]
-- Null check added in src/auth/login.py
-- 1,204 tests pass, 0 fail
-[AOP:DETAILS_FILE] out/login fix.json
-[AOP:METRICS] tests: 1,204, duration: 00:02:10
-[AOP:STATUS] success
-[AOP:END] 2026-10-28T10:32:10Z
-`;
+const agentsIn = (folder: string): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(DEMO_AGENTS).map((name) => [
+      name,
+      { kind: 'command', command: [process.execPath, join(folder, `${name}.mjs`)] },
+    ]),
+  );
 
-export function demo({ json }: Globals): void {
-  const found = detect(ANSWER);
-  const context = {
-    now: '2026-10-28T10:33:00Z',
-    workspaceRoot: '.',
-    sessionId: 'AOP-SESSION-2026-10-28-001',
-    taskId: 'TASK-001',
+function messagesFor(workspace: string): TaskMessage[] {
+  const task = (number: number, agent: DemoAgent, objective: string): TaskMessage => {
+    const made = madeEnvelope({
+      taskId: `DEMO-${number}`,
+      session: SESSION,
+      createdAt: new Date().toISOString(),
+      agent,
+      objective,
+      workspace,
+    });
+    return { ...made, task: { ...made.task, access: { network: 'NONE' } } };
   };
-  const converted = convert(found, 'response', context);
-  if (json) return printJson({ messages: found, response: converted });
-  print(bold('1. An agent prints this, as agents do: prose, and five protocols in between.\n'));
-  print(dim(ANSWER.replace(/^/gm, '   ')));
-  print(bold('\n2. baton check finds every message in it, and says what is wrong with each.\n'));
-  for (const message of found) print(describe(message).replace(/^/gm, '   '));
-  print(bold('\n3. baton convert --to response says the same in another dialect, and names what is lost.\n'));
-  if ('problem' in converted) throw new Error(converted.problem.message);
-  print(JSON.stringify(converted.output, null, 2).replace(/^/gm, '   '));
-  print(`\n   lost: ${converted.lost.join(', ') || 'nothing'}`);
-  print(bold('\nTry it on a text of yours: baton check FILE'));
+  const expecting = (message: TaskMessage, path: string, command?: string): TaskMessage => ({
+    ...message,
+    task: {
+      ...message.task,
+      expected_outputs: [
+        {
+          type: 'FILE',
+          path,
+          ...(command === undefined ? {} : { validation: { command, expects: 'EXIT_CODE_0' } }),
+          rollback_snapshot: { enabled: true, snapshot_strategy: 'COPY' },
+        },
+      ],
+    },
+  });
+  const after = (message: TaskMessage, id: string): TaskMessage => ({
+    ...message,
+    task: { ...message.task, extensions: { x_depends_on: [id] } },
+  });
+  const fragile = after(task(3, 'fragile', 'Write the report.'), 'DEMO-2');
+  return [
+    expecting(task(1, 'planner', 'Plan how to count the words.'), 'plan.md'),
+    after(expecting(task(2, 'chatty', 'Count the words.'), 'words.txt', 'grep -q 42 words.txt'), 'DEMO-1'),
+    {
+      ...fragile,
+      execution_policy: { max_retries: 1, retry_backoff_seconds: [0] },
+      phases: [
+        phase('PHASE-DRAFT', 1, 'Draft', 'grep -q Draft report.md'),
+        phase('PHASE-RESULT', 2, 'Result', 'grep -q 42 report.md'),
+      ],
+    },
+    expecting(task(4, 'clumsy', 'Change the port in settings.json.'), 'settings.json'),
+    expecting(task(5, 'liar', 'Write tests.'), 'tests.js', 'node tests.js'),
+  ];
+}
+
+const phase = (
+  id: string,
+  order: number,
+  label: string,
+  command: string,
+): NonNullable<TaskMessage['phases']>[number] => ({
+  phase_id: id,
+  phase_order: order,
+  label,
+  checkpoints: [
+    {
+      checkpoint_id: `CP-${label.toUpperCase()}`,
+      validation: { command, expects: 'EXIT_CODE_0' },
+      recovery_strategy: 'RETRY',
+    },
+  ],
+});
+
+async function tellWhatReachedTheParent(dir: string, tasks: readonly Task[], produced: number): Promise<void> {
+  const blocks: string[] = [];
+  for (const { run } of tasks) if (run !== null) blocks.push((await kept(dir, run.id, 'block.txt')) ?? '');
+  print(bold('\nWhat reached the parent, of each task its block:\n'));
+  for (const block of blocks) print(`${dim(block.replace(/^/gm, '   ').trimEnd())}\n`);
+  const delivered = blocks.join('').length;
+  print(
+    `\n${bold('Printed by the agents:')} ${produced} characters. ${bold('Read by the parent:')} ${delivered}. All of it is on disk: baton logs.`,
+  );
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
+import { statOf } from '../process/identity.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -50,7 +51,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
   try {
     const stopper = createStopper();
     const warnings: string[] = [];
-    listenForEnd(given, stopper, undo);
+    await listenForEnd(given, stopper, undo);
     const folder = await openRunFolder();
     undo.push(() => rm(folder, { recursive: true, force: true }));
     const logs = logFolder(host.dir, run.id);
@@ -142,7 +143,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       const end =
         adapter.way === 'remote'
           ? await remoteTurn({ ...common, adapter })
-          : await programTurn({ ...common, adapter, surroundings, env });
+          : await programTurn({ ...common, adapter, surroundings, env, onStart: rememberProgram(given) });
       hearing.end();
       meter.nextTurn();
       const left = end.ended?.left ?? [];
@@ -161,6 +162,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
           : { ...surroundings.sandbox, network: access.network === 'FULL' ? 'open' : 'none' },
       policy,
       folder: logs,
+      signal: stopper.signal,
     });
 
     return {
@@ -191,7 +193,8 @@ const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
 const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
 
 /** Others may end a run: whoever takes its task away, and whoever tells Baton to go. */
-function listenForEnd({ host, task, run, leaving }: Supervision, stopper: Stopper, undo: (() => unknown)[]): void {
+async function listenForEnd(given: Supervision, stopper: Stopper, undo: (() => unknown)[]): Promise<void> {
+  const { host, task, run, leaving } = given;
   const taken = (status: string): void =>
     stopper.stop({ code: 'E_STALE_RUN', message: `the task was taken from its run: it is ${status}`, kind: 'taken' });
   undo.push(host.watch.add(task.id, run.id, taken));
@@ -200,7 +203,16 @@ function listenForEnd({ host, task, run, leaving }: Supervision, stopper: Stoppe
   if (leaving?.aborted) leave();
   leaving?.addEventListener('abort', leave, { once: true });
   undo.push(() => leaving?.removeEventListener('abort', leave));
+  // It may have been taken before anybody listened.
+  const now = await host.store.find(task.id);
+  if (now?.run?.id !== run.id || now.run.status !== 'running') taken(now?.status ?? 'gone');
 }
+
+/** By this whoever comes after a Baton that died knows what is left of it. */
+const rememberProgram =
+  ({ facts }: Supervision) =>
+  (pid: number): void =>
+    facts.tell('run.process', { pid, started: statOf(pid)?.started ?? null });
 
 interface RunClocks {
   start(): void;

@@ -37,12 +37,14 @@ export interface CheckerOptions {
   readonly policy: Pick<Policy, 'timeoutSeconds'>;
   /** Where the whole output of each check goes. */
   readonly folder: string;
+  /** Ends a check that is under way. */
+  readonly signal?: AbortSignal;
 }
 
 /** A check is not the work: it may not take longer than this, nor longer than the task itself. */
 const MOST_SECONDS = 600;
 
-export function createChecker({ workspace, env, mark, sandbox, policy, folder }: CheckerOptions): Checker {
+export function createChecker({ workspace, env, mark, sandbox, policy, folder, signal }: CheckerOptions): Checker {
   let number = 0;
   const timeoutMs = Math.min(policy.timeoutSeconds, MOST_SECONDS) * 1000;
 
@@ -91,6 +93,7 @@ export function createChecker({ workspace, env, mark, sandbox, policy, folder }:
         timeoutMs,
         outputFile: join(folder, `check-${++number}.log`),
         start: startProgram,
+        signal,
       },
     );
     const passed = found.status === 'PASS';

@@ -27,7 +27,8 @@ export async function watchRuns(store: Store): Promise<RunWatch> {
         const isOther = set.run !== undefined && set.run?.id !== watched.run;
         const hasLeft = set.status !== undefined && set.status !== 'in-progress';
         // How a run ends by itself is its own supervisor's doing, and told by it.
-        if (isOther || (hasLeft && set.run?.status === 'cancelled')) {
+        const isTaken = set.run?.status === 'cancelled' || set.run?.status === 'expired';
+        if (isOther || (hasLeft && isTaken)) {
           runs.delete(task);
           watched.onGone(set.status ?? 'in-progress');
         }

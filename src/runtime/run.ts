@@ -81,6 +81,8 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   facts.tell('run.output', { produced: work.told.bytes, delivered: block.length, log: join('logs', run.id) });
   await Promise.all([facts.written(), writeResults(finished, response, block)]);
   live.end({ status: after.status, used: work.told.used });
+  // The last progress that it told.
+  await facts.written();
   return { task: after, response, block, onFailure: policyOf(message).onFailure };
 }
 

@@ -7,6 +7,7 @@ import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
+import { recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { LEASE_MS } from './work.ts';
 
@@ -25,6 +26,8 @@ export interface Work {
 
 /** How long to wait at most before looking again: backoffs end without an event. */
 const LOOK_AGAIN_MS = 500;
+/** How often to look for runs whose supervisor has died meanwhile. */
+const LOOK_FOR_DEAD_MS = 5_000;
 
 export async function workOn(host: Host, work: Work): Promise<void> {
   const running = new Map<string, Promise<void>>();
@@ -33,11 +36,15 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const bell = createBell(work.leaving);
   const forget = host.watch.onRecord(() => bell.ring());
   let failure: unknown = null;
+  let lookedAt = host.now();
 
   const start = (task: Task): void => {
     const agent = task.run?.agent ?? '';
     busy.set(agent, (busy.get(agent) ?? 0) + 1);
-    const done = runTask(host, task, work.leaving)
+    // A run that was taken from its task may still be on its way out: no two of them work at once.
+    const before = running.get(task.id) ?? Promise.resolve();
+    const done = before
+      .then(() => runTask(host, task, work.leaving))
       .then(async (result) => {
         await abortSession(host, result);
         work.onResult?.(result);
@@ -46,7 +53,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
         failure ??= cause;
       })
       .finally(() => {
-        running.delete(task.id);
+        if (running.get(task.id) === done) running.delete(task.id);
         busy.set(agent, (busy.get(agent) ?? 1) - 1);
         bell.ring();
       });
@@ -80,6 +87,9 @@ export async function workOn(host: Host, work: Work): Promise<void> {
       while (running.size < work.parallel && !work.leaving.aborted && (await claimOne())) took = true;
       if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, work))) break;
       await bell.wait(LOOK_AGAIN_MS);
+      if (host.now() - lookedAt < LOOK_FOR_DEAD_MS) continue;
+      await recoverRuns(host);
+      lookedAt = host.now();
     }
   } finally {
     forget();
@@ -102,7 +112,9 @@ async function* claims(host: Host, { only, agents }: Work, full: readonly string
   if (only !== undefined) {
     for (const id of only) {
       const task = await host.store.find(id);
-      if (task?.status === 'ready') yield { id, ...(await claimFor(host, task, full)) };
+      if (task?.status !== 'ready') continue;
+      const ask = await claimFor(host, task, full);
+      if (!full.includes(task.routing.agent ?? ask.claimer.agent)) yield { id, ...ask };
     }
     return;
   }
@@ -115,7 +127,8 @@ async function* claims(host: Host, { only, agents }: Work, full: readonly string
   if (agents === undefined) {
     // Those that config knows have just been asked for.
     const except = [...full, ...known.map(([name]) => name)];
-    yield { claimer: { agent: config.defaults.agent ?? installed(host) ?? NOBODY, any: true, except } };
+    const agent = config.defaults.agent ?? installed(host) ?? NOBODY;
+    if (!full.includes(agent)) yield { claimer: { agent, any: true, except } };
     return;
   }
   for (const name of agents) if (!Object.hasOwn(config.agents, name)) yield { claimer: { agent: name } };

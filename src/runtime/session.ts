@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createSessionReport, type SessionFinalReport } from '../core/session-report.ts';
-import type { Store } from '../core/store.ts';
+import type { EventQuery, Store } from '../core/store.ts';
 import { RUNTIME } from './actor.ts';
 import { reportFile } from './places.ts';
 
@@ -21,9 +21,17 @@ export async function sessionReport({
   auditPath,
   now,
 }: SessionOptions): Promise<SessionFinalReport> {
-  const report = createSessionReport(session);
-  for await (const record of store.eventsAfter({ after: 0, session })) report.take(record);
-  return report.finish(now, { auditPath: join(dir, auditPath) });
+  const extra = { auditPath: join(dir, auditPath) };
+  const fold = async (query: EventQuery): Promise<SessionFinalReport> => {
+    const report = createSessionReport(session);
+    for await (const record of store.eventsAfter(query)) report.take(record);
+    return report.finish(now, extra);
+  };
+  let tasks = 0;
+  for await (const _ of store.tasks({ session })) tasks++;
+  const found = await fold({ after: 0, session });
+  // Tasks that were added together with those of another session stand in that session's record.
+  return found.totals.tasks === tasks ? found : fold({ after: 0 });
 }
 
 /** Writes down that it has ended, and its report beside. */

@@ -64,7 +64,7 @@ export async function settle(
             type: 'run.judge',
             run: run.id,
             passed: refused.length === 0,
-            findings: refused.map(({ code, message }) => `${code}: ${message}`),
+            findings: refused.map(({ message }) => message),
             ...(refused[0] === undefined ? {} : { code: refused[0].code }),
           });
     await Promise.all([reported, judged]);

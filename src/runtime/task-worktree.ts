@@ -22,7 +22,7 @@ export async function inWorktree(host: Host, task: Task, message: TaskMessage): 
   const repo = await resolveIn(host.workspace, said);
   const worktree = await openWorktree({ repo, taskId: task.id, folder: worktreeFolder(host.dir) });
   return {
-    message: moved(message, said, rebase(repo, worktree.repo, worktree.path)),
+    message: moved(message, said, worktree.workspace),
     async close(isDone, facts) {
       const result = await closeWorktree(worktree, { merge: isDone });
       facts.tell('run.worktree', { branch: worktree.branch, path: worktree.path, ...result });
@@ -41,7 +41,15 @@ function moved(message: TaskMessage, from: string, to: string): TaskMessage {
       ...task,
       environment: { ...task.environment, workspace_root: to, git_branch: undefined },
       inputs: task.inputs?.map((input) => ({ ...input, path: there(input.path) })),
-      expected_outputs: task.expected_outputs?.map((output) => ({ ...output, path: there(output.path) })),
+      expected_outputs: task.expected_outputs?.map((output) => {
+        const { rollback_snapshot: snapshot } = output;
+        const path = snapshot?.snapshot_path;
+        return {
+          ...output,
+          path: there(output.path),
+          ...(path === undefined ? {} : { rollback_snapshot: { ...snapshot, snapshot_path: there(path) } }),
+        };
+      }),
       access:
         files === undefined
           ? task.access

@@ -1,0 +1,342 @@
+/** `baton run`, `work`, `logs`, `report` and `demo` as a user calls them. The agents are small scripts. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { detect } from '../../src/protocol/index.ts';
+import { baton } from './baton.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'baton run ')));
+  mkdirSync(join(dir, '.baton'));
+  script('good', 'echo done > out.txt', block('success', '- out.txt written'));
+  script('liar', block('success', '- out.txt written'));
+  script('bad', 'echo broken >&2', 'exit 7');
+  script('silent', 'true');
+  writeFileSync(
+    join(dir, '.baton/config.yaml'),
+    `agents:\n${['good', 'liar', 'bad', 'silent', 'caller'].map((name) => `  ${name}: { kind: command, command: ["./${name}.sh"] }`).join('\n')}\n  gone: { kind: command, command: ["./gone.sh"] }\n`,
+  );
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const block = (status: string, summary: string): string =>
+  `printf '%s\\n' '[AOP:START] 2026-01-01T00:00:00Z' '[AOP:TASK] t' '[AOP:SUMMARY]' '${summary}' '[AOP:STATUS] ${status}' '[AOP:END] 2026-01-01T00:00:01Z'`;
+
+function script(name: string, ...lines: string[]): void {
+  const path = join(dir, `${name}.sh`);
+  writeFileSync(path, `#!/bin/sh\ncat > /dev/null\n${lines.join('\n')}\n`);
+  chmodSync(path, 0o755);
+}
+
+const task = (
+  agent: string,
+  more: Record<string, unknown> = {},
+  envelope: Record<string, unknown> = {},
+): Record<string, unknown> => ({
+  aop_version: '2.0.2-C',
+  schema_version: '2.0.2',
+  protocol_family: 'AOP',
+  message_type: 'TASK',
+  session: { session_id: 'S-1', created_at: '2026-01-01T00:00:00Z', orchestrator: 'test', origin: 'CLI' },
+  target: { agent_name: agent, role: 'EXECUTOR', provider: 'LOCAL', model: 'default' },
+  task: {
+    task_id: 'T-1',
+    objective: 'Write out.txt',
+    category: 'CODE_GENERATION',
+    complexity: 'LOW',
+    environment: { workspace_root: dir },
+    expected_outputs: [
+      { type: 'FILE', path: 'out.txt', validation: { command: 'grep -q done out.txt', expects: 'EXIT_CODE_0' } },
+    ],
+    access: { network: 'NONE' },
+    ...more,
+  },
+  ...envelope,
+});
+
+const run = (given: unknown, ...args: string[]): ReturnType<typeof baton> =>
+  baton(['run', '-', ...args], JSON.stringify(given), dir);
+const events = (out: string): Record<string, unknown>[] =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('baton run', () => {
+  test('done: exit 0, and nothing on stdout but one valid aop1 block', () => {
+    const ran = run(task('good'));
+    expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/^\[AOP:START\][\s\S]*\[AOP:END\] \S+\n$/)]);
+    expect(detect(ran.out)).toMatchObject([
+      { dialect: 'aop1', valid: true, value: { status: 'success', summary: '- out.txt written' } },
+    ]);
+    const [found] = detect(ran.out);
+    const details = (found as unknown as { value: { detailsFile: string } }).value.detailsFile;
+    expect(JSON.parse(readFileSync(details, 'utf8'))).toMatchObject({
+      aop_version: '1.0.0',
+      results: { report: { outcome: 'done' } },
+    });
+  });
+
+  test('--json: events, and last the RESPONSE with what Baton knows', () => {
+    const all = events(run(task('good'), '--json').out);
+    expect(all.map(({ type }) => type)).toContain('run.enforced');
+    const response = all.at(-1) as Record<string, Record<string, unknown>>;
+    expect(detect(JSON.stringify(response))).toMatchObject([{ kind: 'RESPONSE', valid: true }]);
+    expect(response).toMatchObject({
+      session_id: 'S-1',
+      task_id: 'T-1',
+      agent: { name: 'good', provider: 'LOCAL' },
+      task_status: { state: 'COMPLETED', final_signal: 'SUCCESS' },
+      execution_summary: { output_artifacts: [{ path: 'out.txt', status: 'CREATED', size_bytes: 5 }] },
+      error_details: null,
+    });
+  });
+
+  test('a false claim is caught: exit 3, and the findings', () => {
+    const ran = run(task('liar'));
+    expect([ran.exit, ran.out]).toEqual([
+      3,
+      expect.stringContaining('Not accepted: expected out.txt, and it is not there'),
+    ]);
+    expect(ran.err).toMatch(/waits for a person: baton why TASK-/);
+    expect(baton(['task', 'list', '--json'], '', dir).json()).toMatchObject([{ status: 'review', externalId: 'T-1' }]);
+  });
+
+  test('an agent that fails: exit 1, the block says so', () => {
+    const ran = run(task('bad'));
+    expect([ran.exit, ran.out]).toEqual([
+      1,
+      expect.stringMatching(/broken.*\(E_PROCESS_CRASH\)[\s\S]*STATUS\] failure/),
+    ]);
+  });
+
+  test('exit 0 without a word is a look for a person, never done', () => {
+    expect(run(task('silent', { expected_outputs: [] })).exit).toBe(3);
+  });
+
+  test('the same TASK again is the same task; another one of its name is refused', () => {
+    expect(run(task('good')).exit).toBe(0);
+    writeFileSync(join(dir, 'out.txt'), 'kept');
+    const again = run(task('good'));
+    expect([again.exit, again.out]).toEqual([0, expect.stringContaining('STATUS] success')]);
+    expect([again.err, readFileSync(join(dir, 'out.txt'), 'utf8')]).toEqual([
+      expect.stringContaining('is done already'),
+      'kept',
+    ]);
+    expect(run(task('good', { objective: 'Other' }))).toMatchObject({
+      exit: 3,
+      err: expect.stringContaining('E_DUPLICATE') as string,
+    });
+    expect(run(task('bad', { task_id: 'T-2' })).exit).toBe(1);
+    script('bad', 'echo done > out.txt', block('success', '- out.txt written'));
+    expect(run(task('bad', { task_id: 'T-2' }))).toMatchObject({
+      exit: 0,
+      err: expect.stringContaining('tried again') as string,
+    });
+  });
+
+  test('words are an objective; a path that is not there is no objective', () => {
+    expect(baton(['run', 'write out.txt please', '--agent', 'good'], '', dir)).toMatchObject({ exit: 0 });
+    expect(baton(['run', 'tasks/none.json'], '', dir)).toMatchObject({
+      exit: 4,
+      err: expect.stringContaining('E_FILE_NOT_FOUND') as string,
+    });
+  });
+
+  test('several TASKs: a list and JSON lines, one block for all, the final report with --json', () => {
+    const chain = (id: string, agent: string): Record<string, unknown> => {
+      const made = task(agent, { task_id: id });
+      return { ...made, session: { ...(made['session'] as object), workflow_pattern: 'CHAIN', session_id: 'S-chain' } };
+    };
+    const ran = run([chain('A', 'good'), chain('B', 'good')]);
+    expect([ran.exit, detect(ran.out)]).toMatchObject([
+      0,
+      [{ dialect: 'aop1', valid: true, value: { status: 'success' } }],
+    ]);
+    const lines = [task('good', { task_id: 'C' }), task('bad', { task_id: 'D' })]
+      .map((item) => JSON.stringify(item))
+      .join('\n');
+    const all = baton(['run', '-', '--json'], lines, dir);
+    expect([all.exit, events(all.out).at(-1)]).toMatchObject([
+      1,
+      {
+        event: 'SESSION_FINAL_REPORT',
+        session_id: 'S-1',
+        totals: { tasks: 2, tasks_by_state: { done: 1, deadletter: 1 } },
+      },
+    ]);
+  });
+
+  test.each([
+    [
+      'a missing workspace',
+      () => task('good', { environment: { workspace_root: join(dir, 'none') } }),
+      4,
+      'E_FILE_NOT_FOUND',
+    ],
+    ['an unknown agent', () => task('nobody'), 4, 'E_AGENT_NOT_FOUND'],
+    ['a program that vanished', () => task('gone'), 4, 'E_AGENT_NOT_FOUND'],
+    ['an input that is not there', () => task('good', { inputs: [{ path: 'none.txt' }] }), 4, 'E_FILE_NOT_FOUND'],
+    ['an input outside', () => task('good', { inputs: [{ path: '/etc/hostname' }] }), 3, 'E_PERMISSION_DENIED'],
+    [
+      'a snapshot outside',
+      () =>
+        task('good', {
+          expected_outputs: [
+            {
+              path: 'out.txt',
+              rollback_snapshot: { enabled: true, snapshot_path: '/tmp/baton-none/x', snapshot_strategy: 'COPY' },
+            },
+          ],
+        }),
+      3,
+      'E_PERMISSION_DENIED',
+    ],
+    [
+      'a snapshot through a link',
+      () => {
+        symlinkSync(tmpdir(), join(dir, 'link'));
+        return task('good', {
+          expected_outputs: [
+            {
+              path: 'out.txt',
+              rollback_snapshot: { enabled: true, snapshot_path: 'link/x', snapshot_strategy: 'COPY' },
+            },
+          ],
+        });
+      },
+      3,
+      'E_PERMISSION_DENIED',
+    ],
+    [
+      'too many inputs',
+      () => task('good', { inputs: Array.from({ length: 101 }, (_, i) => ({ path: `${i}` })) }),
+      1,
+      'E_CONTEXT_OVERFLOW',
+    ],
+    [
+      'a terminal asked for',
+      () =>
+        task(
+          'good',
+          {},
+          {
+            target: {
+              agent_name: 'good',
+              role: 'EXECUTOR',
+              provider: 'LOCAL',
+              model: 'm',
+              capabilities: { headless_mode: false },
+            },
+          },
+        ),
+      3,
+      'E_PERMISSION_DENIED',
+    ],
+    [
+      'another system',
+      () => task('good', { environment: { workspace_root: dir, os: 'win32' } }),
+      1,
+      'E_SCHEMA_VALIDATION',
+    ],
+  ])('%s: one sentence with its code, and nothing is changed', (_, make, exit, code) => {
+    const listing = (): string[] => readdirSync(dir).sort();
+    const given = make();
+    const names = listing();
+    const ran = run(given);
+    expect([ran.exit, ran.out, ran.err]).toEqual([exit, '', expect.stringContaining(`(${code})`)]);
+    expect(ran.err.split('\n').filter((line) => line.startsWith('baton: '))).toHaveLength(1);
+    expect(listing()).toEqual(names);
+    // Where it was refused before a data folder was made, there is no list at all.
+    expect(['', '[]\n']).toContain(baton(['task', 'list', '--json'], '', dir).out);
+  });
+
+  test('options go before what the TASK says', () => {
+    script('slow', 'sleep 20');
+    const slow = baton(['run', 'x', '--agent', 'silent', '--timeout', '0'], '', dir);
+    expect(slow).toMatchObject({ exit: 2 });
+    writeFileSync(join(dir, '.baton/config.yaml'), 'agents:\n  slow: { kind: command, command: ["./slow.sh"] }\n');
+    const ran = baton(['run', 'x', '--agent', 'slow', '--timeout', '0.5'], '', dir);
+    expect([ran.exit, ran.out]).toEqual([1, expect.stringContaining('E_TIMEOUT')]);
+  });
+
+  test('an agent that calls baton is not the person: it cannot approve its own work', () => {
+    writeFileSync(
+      join(dir, '.baton/config.yaml'),
+      'defaults: { sandbox: off }\nagents:\n  caller: { kind: command, command: ["./caller.sh"] }\n',
+    );
+    const cli = join(import.meta.dirname, '../../dist/cli/main.js');
+    const call = (prefix: string): string =>
+      `${prefix} ${process.execPath} ${cli} task move "$id" done --dir "${dir}/.baton" >> calls.txt 2>&1`;
+    script('caller', 'id=$BATON_TASK_ID', call(''), call('env -u BATON_RUN_MARK'), 'exit 0');
+    expect(run(task('caller', { expected_outputs: [] })).exit).toBe(3);
+    const calls = readFileSync(join(dir, 'calls.txt'), 'utf8');
+    expect(calls.match(/E_ILLEGAL_MOVE|E_PERMISSION_DENIED/g)).toHaveLength(2);
+  });
+});
+
+describe('what is left of a run', () => {
+  test('baton logs prints all of it, of a task and of a run', () => {
+    run(task('bad'));
+    const [only] = JSON.parse(baton(['task', 'list', '--json'], '', dir).out) as { id: string }[];
+    const id = only?.id ?? '';
+    expect(baton(['logs', id], '', dir)).toMatchObject({ exit: 0, out: '', err: 'broken\n' });
+    expect(events(baton(['logs', `${id}-r1`, '--json'], '', dir).out)).toEqual([
+      { run: `${id}-r1`, stream: 'err', text: 'broken\n' },
+    ]);
+    expect(baton(['logs', `${id}-r9`], '', dir)).toMatchObject({ exit: 4 });
+    expect(baton(['logs', 'T-9'], '', dir)).toMatchObject({ exit: 4 });
+  });
+
+  test('baton report is the SESSION_FINAL_REPORT, of the session named or the last', () => {
+    run(task('good'));
+    expect(baton(['report', '--json'], '', dir).json()).toMatchObject({
+      event: 'SESSION_FINAL_REPORT',
+      session_id: 'S-1',
+      totals: { tasks: 1 },
+    });
+    expect(baton(['report', 'S-1'], '', dir).out).toContain('1 done');
+    expect(baton(['report', 'S-none'], '', dir)).toMatchObject({ exit: 4 });
+  });
+
+  test('baton work runs what is ready, and ends when nothing is left', () => {
+    for (const id of ['W-1', 'W-2', 'W-3'])
+      baton(['task', 'add', '-'], JSON.stringify(task('good', { task_id: id })), dir);
+    const ran = baton(['work', '--until-empty', '--parallel', '2'], '', dir);
+    expect(ran.exit).toBe(0);
+    expect(baton(['task', 'list', '--json'], '', dir).json()).toMatchObject([
+      { status: 'done' },
+      { status: 'done' },
+      { status: 'done' },
+    ]);
+    expect(existsSync(join(dir, '.baton/runs'))).toBe(true);
+  });
+});
+
+test('baton demo shows all of it, and leaves nothing behind', () => {
+  const names = readdirSync(dir).sort();
+  const ran = baton(['demo'], '', dir);
+  expect(ran.exit).toBe(0);
+  for (const said of ['DEMO-5  review', 'DEMO-4  deadletter', '{ "port": 8080 }', 'DEMO-3  done', 'contradicted'])
+    expect(ran.out).toContain(said);
+  const [, produced, delivered] = /agents: (\d+) characters\. Read by the parent: (\d+)/.exec(ran.out) ?? [];
+  expect([Number(produced) > 1_000_000, Number(delivered) < 2_500]).toEqual([true, true]);
+  expect(readdirSync(dir).sort()).toEqual(names);
+  expect(baton(['demo', '--json'], '', dir).json()).toMatchObject({
+    event: 'SESSION_FINAL_REPORT',
+    totals: { tasks: 5, retries: 1 },
+  });
+});
