@@ -72,18 +72,12 @@ function permissions(request: TurnRequest): Permissions {
   const reads = outside(request, access.readPaths).flatMap((path) => rules('Read', path));
   const fetch = web.includes('WebFetch') ? [] : ['WebFetch'];
   if (!mayWrite(request)) {
-    // In a sandbox of ours the file system itself refuses what its commands would write.
-    const deny = [...WRITING, ...(sandboxed ? [] : RUNNING), ...web];
+    // In a sandbox of ours too: its own refusal and the file system's are two.
     return {
       mode: 'dontAsk',
-      allow: [...reads, ...(sandboxed ? ['Bash'] : []), ...fetch],
-      deny,
-      enforces: [
-        sandboxed
-          ? `no edits of files: ${WRITING.join(', ')} denied by --disallowedTools`
-          : `no writes: ${[...WRITING, ...RUNNING].join(', ')} denied by --disallowedTools`,
-        ...webWords,
-      ],
+      allow: [...reads, ...fetch],
+      deny: [...WRITING, ...RUNNING, ...web],
+      enforces: [`no writes: ${[...WRITING, ...RUNNING].join(', ')} denied by --disallowedTools`, ...webWords],
     };
   }
   if (sandboxed) return { mode: 'bypassPermissions', allow: [], deny: web, enforces: webWords };

@@ -55,7 +55,7 @@ function sandbox(request: TurnRequest): Pick<Launch, 'enforces'> & { readonly fl
     const words = 'no writes and no network for its commands, by --sandbox read-only';
     return { flags: ['-s', 'read-only', ...web], enforces: [words, ...webWords] };
   }
-  // Its own sandbox does not nest in every kernel's, and ours is the stricter.
+  // Its own sandbox does not nest in ours, which is the stricter.
   if (request.sandboxed) return { flags: ['-s', 'danger-full-access', ...web], enforces: webWords };
   const isOpen = access.network === 'FULL';
   const roots = outside(request, access.writePaths);

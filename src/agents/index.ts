@@ -1,6 +1,5 @@
 /** All adapters, by the kind that config names. */
 import type { AgentKind } from '../core/config.ts';
-import { BatonError } from '../core/errors.ts';
 import { acp } from './acp.ts';
 import type { Adapter, Provider } from './adapter.ts';
 import { claude } from './claude.ts';
@@ -10,15 +9,17 @@ import { gemini } from './gemini.ts';
 import { openclaw } from './openclaw.ts';
 import { opencode } from './opencode.ts';
 
-export const ADAPTERS: Partial<Record<AgentKind, Adapter>> = { command, claude, codex, gemini, opencode, acp, openclaw };
+export const ADAPTERS: Readonly<Record<AgentKind, Adapter>> = {
+  command,
+  claude,
+  codex,
+  gemini,
+  opencode,
+  acp,
+  openclaw,
+};
 
-/** The adapter of a kind; throws where this version has none. */
-export function adapterFor(kind: AgentKind): Adapter {
-  const adapter = ADAPTERS[kind];
-  if (adapter !== undefined) return adapter;
-  const known = Object.keys(ADAPTERS).join(', ');
-  throw new BatonError('E_AGENT_NOT_FOUND', `expected a kind of agent that has an adapter (${known}), got ${kind}`);
-}
+export const adapterFor = (kind: AgentKind): Adapter => ADAPTERS[kind];
 
 /** The kind that an aop2 provider means; null where config has to say. */
 export const providerKinds: Readonly<Record<Provider, AgentKind | null>> = {

@@ -78,10 +78,11 @@ function permissions(request: TurnRequest): Pick<Launch, 'enforces'> & { readonl
   const elsewhere = (paths: readonly string[]): Record<string, Rule> =>
     Object.fromEntries([['*', 'deny'], ...outside(request, paths).flatMap((path) => below(path))]);
   if (!mayWrite(request)) {
-    // In a sandbox of ours the file system itself refuses what its commands would write.
-    const bash: Rule = sandboxed ? 'allow' : 'deny';
-    const rules: Rules = { ...common, edit: 'deny', bash, external_directory: elsewhere(access.readPaths), ...web };
-    return { rules, enforces: [`no edits${sandboxed ? '' : ' and no commands'}, by OPENCODE_PERMISSION`, ...webWords] };
+    // In a sandbox of ours too: its own refusal and the file system's are two.
+    return {
+      rules: { ...common, edit: 'deny', bash: 'deny', external_directory: elsewhere(access.readPaths), ...web },
+      enforces: ['no edits and no commands, by OPENCODE_PERMISSION', ...webWords],
+    };
   }
   if (sandboxed) return { rules: { ...common, ...web }, enforces: webWords };
   // Its rules for edits name files from the workspace on.

@@ -19,8 +19,8 @@ const NARROW: Access = { readPaths: ['/ws/repo'], writePaths: ['/ws/repo/src'], 
 const PROGRAMS = ['claude', 'codex', 'gemini', 'opencode'] as const;
 
 test('every kind of config has its adapter, by its own name', () => {
-  for (const [kind, adapter] of Object.entries(ADAPTERS)) expect(adapter?.kind).toBe(kind);
-  for (const kind of ['command', ...PROGRAMS] as const) expect(adapterFor(kind)).toBe(ADAPTERS[kind]);
+  for (const [kind, adapter] of Object.entries(ADAPTERS)) expect(adapter.kind).toBe(kind);
+  for (const kind of AGENT_KINDS) expect(adapterFor(kind)).toBe(ADAPTERS[kind]);
 });
 
 test('a provider of aop2 is a kind of agent, or for config to say', () => {
@@ -82,9 +82,9 @@ describe('claude', () => {
       'read in a sandbox',
       READ,
       true,
-      '--allowedTools Read(//ws/lib) Read(//ws/lib/**) Bash --disallowedTools Write Edit NotebookEdit WebFetch WebSearch --permission-mode dontAsk',
+      '--allowedTools Read(//ws/lib) Read(//ws/lib/**) --disallowedTools Write Edit NotebookEdit Bash PowerShell Monitor WebFetch WebSearch --permission-mode dontAsk',
       [
-        'no edits of files: Write, Edit, NotebookEdit denied by --disallowedTools',
+        'no writes: Write, Edit, NotebookEdit, Bash, PowerShell, Monitor denied by --disallowedTools',
         'no WebFetch or WebSearch, by --disallowedTools',
       ],
     ],
@@ -316,9 +316,9 @@ describe('opencode', () => {
     expect(JSON.parse(made.env['OPENCODE_PERMISSION'] ?? '')).toEqual(rules);
   });
 
-  test('in a sandbox too, read is no edits', () => {
+  test('in a sandbox too, read is no edits and no commands', () => {
     const rules = JSON.parse(launch('opencode', { access: READ, sandboxed: true }).env['OPENCODE_PERMISSION'] ?? '');
-    expect(rules).toMatchObject({ edit: 'deny', bash: 'allow' });
+    expect(rules).toMatchObject({ edit: 'deny', bash: 'deny' });
   });
 
   test('its state and its endpoints', () => {

@@ -12,7 +12,7 @@ export const agentOf = (kind: AgentKind, fields: object = {}): TurnRequest['agen
 
 export const programAdapter = (kind: AgentKind): ProgramAdapter => {
   const adapter = ADAPTERS[kind];
-  if (adapter?.way !== 'program') throw new Error(`expected an adapter of a program, got ${kind}`);
+  if (adapter.way !== 'program') throw new Error(`expected an adapter of a program, got ${kind}`);
   return adapter;
 };
 

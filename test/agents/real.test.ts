@@ -67,7 +67,11 @@ const SUBJECTS: readonly Subject[] = [
       const settings = { security: { auth: { selectedType: 'gemini-api-key' } }, general: { maxAttempts: 2 } };
       writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify(settings));
     },
-    unfit: { 'cut answer': 'its stream does not tell a cut answer from a whole one' },
+    unfit: {
+      'cut answer': 'its stream does not tell a cut answer from a whole one',
+      'flood: what it prints is drained, and no sign of it is large':
+        "it prints all of a tool's output in one line and ends before that is written, without its last event",
+    },
   },
   {
     kind: 'opencode',
