@@ -21,6 +21,7 @@ import {
   targetOfUrl,
 } from './network-rules.ts';
 import type { NetworkGate } from './types.ts';
+import { connectThrough, type Upstream, upstreamFrom } from './upstream.ts';
 import { answersReader, type OnUsage, usageReader } from './usage-tap.ts';
 
 export interface GateOptions {
@@ -32,6 +33,8 @@ export interface GateOptions {
   readonly loopback: boolean;
   /** Where the socket is made; a short path, for sockets cannot have long ones. */
   readonly folder: string;
+  /** The environment that says which proxy this machine itself has to use; that of this process where it is not given. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   log?(line: string): void;
   /** The tokens that a plain-HTTP endpoint says were used; each call is an increase. */
   onUsage?: OnUsage;
@@ -53,6 +56,7 @@ const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'proxy-autho
 
 interface Way {
   readonly rules: Rules;
+  readonly upstream: Upstream;
   readonly onUsage: OnUsage | null;
   /** `host:port` of the endpoints that speak plain HTTP. */
   readonly plain: ReadonlySet<string>;
@@ -65,6 +69,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
   const refused: string[] = [];
   const way: Way = {
     rules,
+    upstream: upstreamFrom(options.environment ?? process.env),
     onUsage: options.onUsage ?? null,
     plain: new Set(options.endpoints.filter((url) => url.startsWith('http:') && URL.canParse(url)).map(plainName)),
     refusal(target) {
@@ -195,7 +200,7 @@ async function tunnel(
   if (why !== null) return void client.end(said(NAMES[403], why));
   let remote: Socket;
   try {
-    remote = await reach(target, await addressesOf(way, target));
+    remote = await reach(way, target);
   } catch (cause) {
     client.end(said(NAMES[statusFor(cause)], reasonOf(cause, target)));
     return;
@@ -213,10 +218,14 @@ async function tunnel(
   remote.pipe(client);
 }
 
-const reach = (target: Target, addresses: readonly { address: string; family: number }[]): Promise<Socket> =>
-  new Promise((settle, fail) => {
-    const { host, port } = target;
-    const remote = connect({ host: nameFor(host), port, lookup: lookupGiving(addresses) });
+async function reach(way: Way, target: Target): Promise<Socket> {
+  const upstream = way.upstream(target);
+  if (upstream !== null) return connectThrough(upstream, target);
+  const addresses = await addressesOf(way, target);
+  return new Promise((settle, fail) => {
+    // A number would not be looked up; where it is loopback's, the name stands for both of them.
+    const host = isLoopback(target.host) ? 'localhost' : target.host;
+    const remote = connect({ host, port: target.port, lookup: lookupGiving(addresses) });
     remote.once('error', fail);
     remote.once('connect', () => {
       remote.off('error', fail);
@@ -224,9 +233,7 @@ const reach = (target: Target, addresses: readonly { address: string; family: nu
       settle(remote);
     });
   });
-
-/** A number is not looked up; where it is loopback's, the name stands for both of them. */
-const nameFor = (host: string): string => (isLoopback(host) ? 'localhost' : host);
+}
 
 /** `GET http://host/path`: asked for on behalf of the client. */
 async function forward(way: Way, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -242,18 +249,18 @@ async function forward(way: Way, asked: IncomingMessage, answer: ServerResponse)
   const why = way.refusal(target);
   if (why !== null) return refuse(403, why);
   try {
-    const addresses = await addressesOf(way, target);
+    const remote = await reach(way, target);
+    if (answer.destroyed) return void remote.destroy();
     const headers = { ...asked.headers, host: url.host };
     for (const name of HOP_BY_HOP) delete (headers as Record<string, unknown>)[name];
     const sent = request({
-      host: nameFor(target.host),
-      port: target.port,
+      createConnection: () => remote,
       method: asked.method,
       path: `${url.pathname}${url.search}`,
       headers,
-      lookup: lookupGiving(addresses),
-      agent: false,
     });
+    // One that came through another proxy waits for its reader, which is there by then.
+    remote.resume();
     answer.once('close', () => sent.destroy());
     sent.on('error', (cause) => {
       if (answer.headersSent) answer.destroy();

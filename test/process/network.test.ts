@@ -2,10 +2,11 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type Gate, type GateOptions, openGate } from '../../src/process/network.ts';
 import { rulesFor } from '../../src/process/network-rules.ts';
+import { upstreamFrom } from '../../src/process/upstream.ts';
 import { answersReader } from '../../src/process/usage-tap.ts';
 import { boxed, ENV, newFolder, sandboxTest, sh, start, textOf } from './real.ts';
 
@@ -124,6 +125,38 @@ test('what cannot be reached is said, and what breaks off breaks off here too', 
   await once(server, 'close');
   expect(await get(gate, url)).toMatch(/^HTTP\/1.1 502 [\s\S]*cannot be reached/);
   expect(await say(gate, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1.1 502 /);
+});
+
+test('where this machine has to use a proxy itself, that is the way', async () => {
+  const { url, port } = await serve();
+  const asked: string[] = [];
+  const upstream = createServer().on('connect', (request: IncomingMessage, client: Socket) => {
+    asked.push(`${request.url} ${request.headers['proxy-authorization']}`);
+    if (request.url === 'closed.test:443') return client.end('HTTP/1.1 407 Login\r\n\r\n');
+    const remote = connect(port, '127.0.0.1');
+    client.write('HTTP/1.1 200 OK\r\n\r\n');
+    return client.pipe(remote).pipe(client);
+  });
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  toClose.push(() => upstream.close());
+  const proxy = `http://me:pass@127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const environment = { HTTPS_PROXY: proxy, NO_PROXY: 'direct.test,.lan' };
+  const gate = await gateFor({ endpoints: [url], allow: ['*.test'], environment });
+  expect(await get(gate, 'http://model.test/a')).toMatch(/you asked \/a/);
+  expect(await get(gate, `${url}/b`)).toMatch(/you asked \/b/);
+  const tunnel = 'CONNECT model.test:443 HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  expect(await say(gate, tunnel)).toMatch(/you asked \/c/);
+  expect(await say(gate, 'CONNECT closed.test:443 HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 502 [\s\S]*407 Login/);
+  const login = `Basic ${Buffer.from('me:pass').toString('base64')}`;
+  expect(asked).toEqual(['model.test:80', 'model.test:443', 'closed.test:443'].map((each) => `${each} ${login}`));
+  const way = upstreamFrom(environment);
+  expect(['direct.test', 'a.lan', 'localhost', '127.0.0.1'].map((host) => way({ host, port: 1 }))).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+  expect(upstreamFrom({})({ host: 'a.test', port: 1 })).toBe(null);
 });
 
 test('a stream comes through piece by piece, and a closed gate holds nobody', async () => {
