@@ -82,6 +82,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       sandboxed: here.ok,
       budget,
       resume,
+      // All turns of an attempt are one conversation.
+      spent: meter.used,
       conversation: randomUUID(),
       folder,
       environment: host.environment,
@@ -115,8 +117,11 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
         if (sign.whole) hearing.pause();
         lastText = (sign.whole ? sign.text : lastText + sign.text).slice(-LAST_TEXT_CHARS);
       } else if (sign.kind === 'end') lastText = sign.text ? sign.text.slice(-LAST_TEXT_CHARS) : lastText;
-      else if (sign.kind === 'conversation') conversation = sign.id;
-      else if (sign.kind === 'denied') warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
+      else if (sign.kind === 'conversation') {
+        // A person may go on with it.
+        if (sign.id !== conversation) given.facts.tell('run.conversation', { id: sign.id });
+        conversation = sign.id;
+      } else if (sign.kind === 'denied') warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
       else if (sign.kind === 'usage') {
         meter.turn(sign);
         live.update({ used: meter.used });
@@ -195,6 +200,8 @@ const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
 /** Others may end a run: whoever takes its task away, and whoever tells Baton to go. */
 async function listenForEnd(given: Supervision, stopper: Stopper, undo: (() => unknown)[]): Promise<void> {
   const { host, task, run, leaving } = given;
+  // One that has ended is looked at once more, and cannot be taken away.
+  if (run.status !== 'running') return;
   const taken = (status: string): void =>
     stopper.stop({ code: 'E_STALE_RUN', message: `the task was taken from its run: it is ${status}`, kind: 'taken' });
   undo.push(host.watch.add(task.id, run.id, taken));

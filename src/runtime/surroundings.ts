@@ -2,9 +2,9 @@
  * What is around a run: its environment, its sandbox, its way to the network; and what of its access is enforced here, by what, and what is
  * not. Nothing is started before this is known, and `sandbox: require` refuses where it cannot be.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Adapter, AgentConfig, Launch } from '../agents/adapter.ts';
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
@@ -92,6 +92,7 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
     };
   }
   const { paths, widened } = existing(access.writePaths);
+  makeState(launch.state);
   const network = await networkOf(options, launch);
   const home = environment['HOME'] ?? homedir();
   const sandbox: SandboxSpec = {
@@ -122,6 +123,22 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
     refusedHosts: network.refused,
     close: network.close,
   };
+}
+
+/**
+ * Where a program keeps its conversations, as it would make it itself when it is first used. What is not there cannot be bound, and what it
+ * would make inside is gone with the sandbox, and its conversation with it.
+ */
+function makeState(paths: readonly string[]): void {
+  for (const path of paths) {
+    // A file is the program's own to make.
+    if (/[^.]\./.test(basename(path)) || existsSync(path)) continue;
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+    } catch {
+      // A HOME that is not there or may not be written: the program does without, as it would outside.
+    }
+  }
 }
 
 interface Network {

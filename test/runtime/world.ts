@@ -58,7 +58,7 @@ export interface Ran {
   readonly events: readonly Event[];
   /** The details of its events of one type, oldest first. */
   told(type: string): readonly Readonly<Record<string, unknown>>[];
-  /** A file of the last run's folder. */
+  /** A file of the last run's folder; nothing where it is not there. */
   log(name: string): string;
 }
 
@@ -133,7 +133,10 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
       last,
       events,
       told: (type) => events.flatMap((event) => (event.type === type ? [event.detail ?? {}] : [])),
-      log: (name) => readFileSync(join(logFolder(host.dir, last.task.run?.id ?? ''), name), 'utf8'),
+      log(name) {
+        const path = join(logFolder(host.dir, last.task.run?.id ?? ''), name);
+        return existsSync(path) ? readFileSync(path, 'utf8') : '';
+      },
     };
   };
 
