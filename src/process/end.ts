@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ancestorsOfThis, type Census, descendantsOf, findMarked, lastPid, takeCensus } from './census.ts';
-import { isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
+import { bootId, isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
 import type { Ended } from './types.ts';
 import { belonging, type Known } from './watch.ts';
 
@@ -53,7 +53,7 @@ export async function endMarked(mark: string, graceMs: number, programs: readonl
       if (marked.length === 0 && known.size === 0 && programs.length === 0) return [];
       const census = takeCensus();
       const roots = new Set(marked);
-      for (const program of programs) for (const { pid } of belonging(program, [], census)) roots.add(pid);
+      for (const program of programs) for (const { pid } of leftOf(program, census)) roots.add(pid);
       for (const { pid, started } of known.values()) if (census.get(pid)?.started === started) roots.add(pid);
       const found = [...pick(roots, census), ...descendantsOf(roots, census)];
       for (const { pid, started } of found) known.set(pid, { pid, started });
@@ -69,6 +69,13 @@ const isShortRun = ({ startedAt }: Tree): boolean => performance.now() - started
 
 /** No number was given to any process or thread since the program got its own, so it has started nothing. */
 const wasAlone = (tree: Tree): boolean => tree.wrappers === 0 && isShortRun(tree) && lastPid() === tree.program.pid;
+
+/** What is alive of a program that was remembered, perhaps for long: its numbers count only since its own start, in this run of the machine. */
+function leftOf(program: ProcessMark, census: Census): Stat[] {
+  const [boot, since] = program.started?.split('/') ?? [];
+  if (boot === undefined || boot !== bootId()) return [];
+  return belonging(program, [], census).filter(({ started }) => Number(started.split('/')[1]) >= Number(since));
+}
 
 /** The one cheap look after a program that ended by itself. */
 function mayHaveEscaped(tree: Tree): boolean {

@@ -1,8 +1,9 @@
 /** What an agent claims against what is there (DECISIONS §6): each claim ends proven, contradicted or unverified. */
+import { BatonError } from '../core/errors.ts';
 import type { Artifact, Report } from '../core/report.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { compare, lookAt } from '../workspace/artifacts.ts';
-import { resolveIn } from '../workspace/paths.ts';
+import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
+import { isBelow, resolveIn } from '../workspace/paths.ts';
 import type { Check, Checker } from './checks.ts';
 
 export type Seen = Awaited<ReturnType<typeof lookAt>>;
@@ -39,12 +40,16 @@ export interface Question {
   >;
   /** Inputs that must not change, with their hash before. */
   readonly inputs: readonly { readonly path: string; readonly readOnly: boolean; readonly hash: string | null }[];
+  /** What is left out where a folder is looked at. */
+  readonly apart: readonly string[];
+  /** Where the agent may have made something; what it claims of other places is not looked at. */
+  readonly roots: readonly string[];
   /** Files that changed though they may not be written. */
   readonly trespasses: readonly { readonly path: string; readonly status: string }[];
 }
 
 export async function weigh(question: Question): Promise<Evidence> {
-  const { message, workspace, report, checker, checkpoints, trespasses } = question;
+  const { message, report, checker, checkpoints, trespasses } = question;
   const claims: Claim[] = [];
   const findings: Finding[] = [];
   const contradict = (what: string, detail: string): void => {
@@ -82,8 +87,8 @@ export async function weigh(question: Question): Promise<Evidence> {
   }
   for (const { path, readOnly, hash } of question.inputs) {
     if (!readOnly || hash === null) continue;
-    const now = (await lookAt([path])).get(path);
-    if (now?.hash === hash || isExpected(message, workspace, path)) continue;
+    const now = (await lookAt([path], question.apart)).get(path);
+    if (now?.hash === hash) continue;
     findings.push({
       code: 'E_PERMISSION_DENIED',
       message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
@@ -101,13 +106,9 @@ export async function weigh(question: Question): Promise<Evidence> {
   return { claims, artifacts, findings };
 }
 
-const lines = ({ evidence }: Check): string => evidence.join('; ');
+const NOTHING_THERE: Look = { hash: null, sizeBytes: 0, exists: false, isFolder: false, isLink: false };
 
-/** Whether the task itself asks for a path to be written, which goes before an input's read-only. */
-const isExpected = (message: TaskMessage, workspace: string, path: string): boolean =>
-  (message.task.expected_outputs ?? []).some(
-    (expected) => path === expected.path || path === `${workspace}/${expected.path}`,
-  );
+const lines = ({ evidence }: Check): string => evidence.join('; ');
 
 function verdictOn(report: Report, claims: readonly Claim[], findings: readonly Finding[]): Claim {
   const what = `outcome ${report.outcome}`;
@@ -118,20 +119,34 @@ function verdictOn(report: Report, claims: readonly Claim[], findings: readonly 
     : { what, verdict: 'unverified', detail: 'the task asks for nothing that could be checked' };
 }
 
+/** What is at a path that an agent speaks of. Null where it is none of ours to look at; a path that leads nowhere has nothing. */
+async function lookAtClaimed({ workspace, roots, apart }: Question, path: string): Promise<Look | null> {
+  let real: string;
+  try {
+    real = await resolveIn(workspace, path);
+  } catch (cause) {
+    // No path at all, or a circle of links: nothing can be shown to be there.
+    if (cause instanceof BatonError) return NOTHING_THERE;
+    throw cause;
+  }
+  return isBelow(real, roots) ? ((await lookAt([real], apart)).get(real) ?? NOTHING_THERE) : null;
+}
+
 /** Every claimed artifact is there, and has the hash that is claimed. */
 async function weighArtifacts(
-  { report, workspace }: Question,
+  question: Question,
   contradict: (what: string, detail: string) => void,
   claims: Claim[],
 ): Promise<void> {
-  for (const { path, hash, status } of report.artifacts) {
-    const real = await resolveIn(workspace, path);
-    const seen = (await lookAt([real])).get(real);
+  for (const { path, hash, status } of question.report.artifacts) {
+    const seen = await lookAtClaimed(question, path);
     const what = `artifact ${path}`;
-    if (status === 'DELETED') {
-      if (seen?.exists) contradict(what, `${path} is said to be deleted, and it is there`);
+    if (seen === null)
+      claims.push({ what, verdict: 'unverified', detail: 'it is outside of where the task may write' });
+    else if (status === 'DELETED') {
+      if (seen.exists) contradict(what, `${path} is said to be deleted, and it is there`);
       else claims.push({ what, verdict: 'proven', detail: 'not there any more' });
-    } else if (!seen?.exists) contradict(what, `${path} is said to be made, and it is not there`);
+    } else if (!seen.exists) contradict(what, `${path} is said to be made, and it is not there`);
     else if (hash === null) claims.push({ what, verdict: 'proven', detail: 'it is there' });
     else if (!/^(?:sha256:)?[^:]*$/i.test(hash))
       claims.push({ what, verdict: 'unverified', detail: `a hash of another kind: ${hash}` });
@@ -142,19 +157,25 @@ async function weighArtifacts(
 }
 
 /** What the run made of the outputs that were expected, and of those it speaks of, with our own hashes. */
-async function artifactsOf({ message, report, workspace, before }: Question): Promise<Artifact[]> {
-  const expected = message.task.expected_outputs ?? [];
-  const known = new Map<string, string | null>(expected.map(({ path, type }) => [path, type ?? null]));
-  for (const { path, type } of report.artifacts) if (!known.has(path)) known.set(path, type);
+async function artifactsOf(question: Question): Promise<Artifact[]> {
+  const { message, report, workspace, before } = question;
   const artifacts: Artifact[] = [];
-  for (const [path, type] of known) {
-    const real = await resolveIn(workspace, path);
-    const after = await lookAt([real]);
-    const seen = after.get(real);
-    const claimed = report.artifacts.find((artifact) => artifact.path === path);
-    const status = before.has(real) ? compare(before.get(real), seen) : (claimed?.status ?? null);
-    if (!seen?.exists && status !== 'DELETED') continue;
+  const tell = (path: string, type: string | null, status: Artifact['status'], seen: Look | undefined): void => {
+    if (!seen?.exists && status !== 'DELETED') return;
     artifacts.push({ path, type, hash: seen?.hash ?? null, status, sizeBytes: seen?.exists ? seen.sizeBytes : null });
+  };
+  const known = new Set<string>();
+  for (const { path, type = null } of message.task.expected_outputs ?? []) {
+    const real = await resolveIn(workspace, path);
+    const seen = (await lookAt([real])).get(real);
+    known.add(path);
+    tell(path, type, compare(before.get(real), seen), seen);
+  }
+  for (const { path, type, status } of report.artifacts) {
+    if (known.has(path)) continue;
+    known.add(path);
+    const seen = await lookAtClaimed(question, path);
+    if (seen !== null) tell(path, type, status, seen);
   }
   return artifacts;
 }

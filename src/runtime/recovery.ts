@@ -6,16 +6,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Outcome } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
-import { endMarked } from '../process/end.ts';
-import { isAlive } from '../process/identity.ts';
 import { readRunFile } from '../protocol/aof/run-files.ts';
 import { readManifest } from '../workspace/snapshots.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
-import { markOf, snapshotFolder } from './places.ts';
+import { snapshotFolder } from './places.ts';
 import { forgetSnapshots, rollBack } from './rollback.ts';
-import { GRACE_MS } from './turn.ts';
+import { endRun, endStrays } from './strays.ts';
+import { isSupervisorGone } from './supervisors.ts';
+import { finishVerdict } from './verdict.ts';
 
 export interface Recovered {
   readonly runs: readonly string[];
@@ -23,35 +23,43 @@ export interface Recovered {
   readonly ended: number;
 }
 
+/** All of it; for when Baton starts. */
 export async function recover(host: Host): Promise<Recovered> {
+  const { runs, ended } = await recoverRuns(host);
+  const strays = await endStrays(host);
+  for await (const task of host.store.tasks({ status: ['review'] })) await finishVerdict(host, task);
+  await finishRollbacks(host);
+  return { runs, ended: ended + strays };
+}
+
+/** The runs whose supervisor is gone, and nothing else: what is looked after while Baton works, for another one may die beside it. */
+export async function recoverRuns(host: Host): Promise<Recovered> {
   const runs: string[] = [];
   let ended = 0;
   for await (const task of host.store.tasks({ status: ['in-progress'] })) {
-    const run = task.run;
-    if (run === null || run.status !== 'running' || !isGone(host, run)) continue;
-    const left = await endMarked(markOf(host.dir, run.id), GRACE_MS);
-    ended += left.swept.length;
+    const { run } = task;
+    if (run === null || run.status !== 'running' || !isSupervisorGone(host, run.supervisor)) continue;
+    const facts = createFacts(host.store, task.id, run.id);
+    const { swept, left } = await endRun(host, run.id, await host.store.history(task.id), facts);
+    await facts.written();
+    ended += swept.length;
+    if (left.length > 0) {
+      // Two at work on one task is worse than none. It is looked at again.
+      host.warn(
+        `${task.id}: processes of ${run.id} could not be ended: ${left.join(', ')}; it is not run again before that`,
+      );
+      continue;
+    }
     const answer = await host.store.send({
       message: { type: 'run.resume', run: run.id, gone: true, ...(await resultOnDisk(host.dir, task, run)) },
       by: RUNTIME,
     });
-    if (answer.kind === 'refused') continue;
+    if (answer.kind !== 'changed') continue;
     runs.push(run.id);
-    if (left.swept.length > 0) {
-      const facts = createFacts(host.store, task.id, run.id);
-      facts.tell('run.swept', { pids: left.swept, signal: left.signal });
-      await facts.written();
-    }
+    const after = answer.tasks[0];
+    if (after !== undefined) await finishVerdict(host, after);
   }
-  await finishRollbacks(host);
   return { runs, ended };
-}
-
-/** Never by a guess: where it cannot be told, the lease decides, and the law asks for that. */
-function isGone(host: Host, { supervisor }: Run): boolean {
-  if (supervisor === null) return false;
-  if (supervisor.pid === host.supervisor.pid && supervisor.started === host.supervisor.started) return false;
-  return isAlive(supervisor) === 'gone';
 }
 
 /** What the agent itself wrote down as its result, where it did (DECISIONS §3). */
@@ -80,6 +88,9 @@ async function finishRollbacks(host: Host): Promise<void> {
     if (task === undefined || (await readManifest(snapshotFolder(host.dir, id))).length === 0) continue;
     if (task.status === 'done') await forgetSnapshots(host.dir, id);
     if (task.status !== 'deadletter' && task.status !== 'cancelled') continue;
+    // Whoever watched over its last run takes it back too, unless the task was cancelled when nothing of it ran.
+    const isBetween = task.status === 'cancelled' && task.run?.status !== 'cancelled';
+    if (!isBetween && task.run !== null && !isSupervisorGone(host, task.run.supervisor)) continue;
     const isTold = (await host.store.history(id)).some(({ events }) =>
       events.some(({ type, run }) => type === 'rollback.initiated' && run === task.run?.id),
     );

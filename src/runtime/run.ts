@@ -16,6 +16,7 @@ import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
 import { settle } from './settle.ts';
+import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
 import { type Failure, NOTHING_USED, type Work } from './work.ts';
@@ -61,6 +62,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
     worktree = await inWorktree(host, task, message);
     message = worktree?.message ?? message;
     const prepared = await prepare(host, task, message);
+    await endEarlierRuns(host, task, facts);
     work = await supervise({ host, task, run, facts, live, prepared, startedAt, leaving });
   } catch (cause) {
     work = unstarted(run, failureOf(cause));

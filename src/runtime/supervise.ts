@@ -66,9 +66,11 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
     checker: attempt.checker,
     checkpoints: phased.checkpoints,
     inputs: ready.inputs,
+    apart: ready.apart,
+    roots: [ready.workspace, ...ready.writePaths],
     trespasses: census === null ? [] : await changesSince(census),
   });
-  facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts });
+  facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts, findings: evidence.findings });
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
   return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);

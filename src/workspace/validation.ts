@@ -29,6 +29,8 @@ export interface How {
   /** Gets all that the command prints. */
   readonly outputFile: string;
   readonly start: typeof startProgram;
+  /** Ends the command before its time: nobody wants the answer any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Verdict {
@@ -162,7 +164,7 @@ async function run(command: string, how: How): Promise<Ran> {
     // A broken pipe at its end is an end.
     return finished(stream, { cleanup: true }).catch(() => undefined);
   });
-  const exit = await exitWithin(program, how.timeoutMs);
+  const exit = await exitWithin(program, how.timeoutMs, how.signal);
   const ended = await program.end(exit === null ? GRACE_MS : 0);
   await Promise.race([Promise.all(streams), pause(DRAIN_MS)]);
   for (const stream of [program.stdout, program.stderr]) stream.destroy();
@@ -170,7 +172,9 @@ async function run(command: string, how: How): Promise<Ran> {
   file.end();
   await finished(file).catch(() => undefined);
   const seen = { exitCode: exit?.code ?? null, output: excerpt.text(), timedOut: exit === null };
-  const failed = whyFailed(exit, how.timeoutMs, ended.left, fileFailure);
+  const failed = how.signal?.aborted
+    ? 'the command was ended because its run was'
+    : whyFailed(exit, how.timeoutMs, ended.left, fileFailure);
   return { seen, failed, saidOut: said.stdout, saidErr: said.stderr };
 }
 
@@ -198,16 +202,23 @@ const pause = (ms: number): Promise<void> =>
   });
 
 /** Null where it did not exit in time. */
-async function exitWithin(program: Program, ms: number): Promise<Exit | null> {
-  let timer: NodeJS.Timeout | undefined;
+async function exitWithin(program: Program, ms: number, signal: AbortSignal | undefined): Promise<Exit | null> {
+  let letGo = (): void => {};
   const late = new Promise<null>((resolve) => {
+    const stop = (): void => resolve(null);
     // A timer that is set further ahead than 2^31 ms fires at once.
-    timer = setTimeout(() => resolve(null), Math.min(ms, 2 ** 31 - 1));
+    const timer = setTimeout(stop, Math.min(ms, 2 ** 31 - 1));
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    letGo = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    };
   });
   try {
     return await Promise.race([program.exited, late]);
   } finally {
-    clearTimeout(timer);
+    letGo();
   }
 }
 

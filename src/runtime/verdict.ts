@@ -1,0 +1,145 @@
+/**
+ * The verdict on a run that reported and whose supervisor died before it was judged. What was written down of the evidence holds; what was not
+ * is looked at now, as far as it can be: the expected outputs and the checkpoints. What was there before the run nobody knows any more.
+ */
+import { BatonError } from '../core/errors.ts';
+import { emptyReport, OUTCOMES } from '../core/report.ts';
+import type { StoredRecord } from '../core/store.ts';
+import type { Run, Task } from '../core/task.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { RUNTIME } from './actor.ts';
+import { openAttempt } from './attempt.ts';
+import type { Checker } from './checks.ts';
+import { envelopeOf } from './envelope.ts';
+import { type Finding, weigh } from './evidence.ts';
+import { createFacts, type Facts } from './facts.ts';
+import type { Host } from './host.ts';
+import { createLive } from './live.ts';
+import type { CheckpointState } from './phase-work.ts';
+import { passedBefore, phasesInOrder } from './phases.ts';
+import { prepare } from './prepare.ts';
+import { isSupervisorGone } from './supervisors.ts';
+import { inWorktree } from './task-worktree.ts';
+import { NOTHING_USED } from './work.ts';
+
+/** Judges where that is still to be done; false where it is not. */
+export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
+  const { run } = task;
+  if (task.status !== 'review' || task.cause !== null || run === null || run.status !== 'completed') return false;
+  if (!isSupervisorGone(host, run.supervisor)) return false;
+  const history = await host.store.history(task.id);
+  if (isTold(history, run, 'run.judged')) return false;
+  const facts = createFacts(host.store, task.id, run.id);
+  const [envelope, body] = await Promise.all([
+    host.store.text(task.id, 'inputs/task.json'),
+    host.store.text(task.id, 'body'),
+  ]);
+  const said = envelopeOf(task, { envelope, body }, host.workspace);
+  const worktree = await inWorktree(host, task, said);
+  const findings =
+    foundBefore(history, run) ?? (await lookAgain(host, task, run, worktree?.message ?? said, history, facts));
+  await facts.written();
+  const answer = await host.store.send({
+    message: {
+      type: 'run.judge',
+      run: run.id,
+      passed: findings.length === 0,
+      findings: findings.map(({ message }) => message),
+      ...(findings[0] === undefined ? {} : { code: findings[0].code }),
+    },
+    by: RUNTIME,
+  });
+  const after = await host.store.find(task.id);
+  await worktree?.close(after?.status === 'done', facts);
+  await facts.written();
+  return answer.kind === 'changed';
+}
+
+const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>
+  history.some(({ events }) => events.some((event) => event.type === type && event.run === run.id));
+
+type Found = Pick<Finding, 'message'> & { readonly code: string };
+
+/** What stood against it when it was looked at; null where nobody has looked, or nothing did. */
+function foundBefore(history: readonly StoredRecord[], run: Run): Found[] | null {
+  const told = history.flatMap(({ events }) =>
+    events.filter(({ type, run: of }) => type === 'run.evidence' && of === run.id),
+  );
+  const findings = told.at(-1)?.detail?.['findings'];
+  return Array.isArray(findings) && findings.length > 0 ? (findings as Found[]) : null;
+}
+
+async function lookAgain(
+  host: Host,
+  task: Task,
+  run: Run,
+  message: TaskMessage,
+  history: readonly StoredRecord[],
+  facts: Facts,
+): Promise<readonly Found[]> {
+  try {
+    const prepared = await prepare(host, task, message);
+    const startedAt = host.now();
+    const live = createLive(host, facts, {
+      task: task.id,
+      title: task.title,
+      run: run.id,
+      agent: run.agent,
+      model: run.model,
+      state: 'checking',
+      phase: null,
+      checkpoint: null,
+      percentage: null,
+      doing: null,
+      startedAt,
+      lastSign: startedAt,
+      used: NOTHING_USED,
+      status: null,
+    });
+    const attempt = await openAttempt({ host, task, run, facts, live, prepared, startedAt, leaving: undefined });
+    try {
+      const { claims, artifacts, findings } = await weigh({
+        message,
+        workspace: prepared.ready.workspace,
+        report: emptyReport(OUTCOMES.find((known) => known === run.outcome) ?? 'needs_review', task.summary ?? ''),
+        before: new Map(),
+        checker: attempt.checker,
+        checkpoints: await checkpointsNow(message, history, attempt.checker),
+        inputs: [],
+        apart: prepared.ready.apart,
+        roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
+        apart: prepared.ready.apart,
+        roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
+        trespasses: [],
+      });
+      facts.tell('run.evidence', { claims, artifacts, findings, again: true });
+      return findings;
+    } finally {
+      await attempt.close();
+    }
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    return [{ code: cause.code, message: `the evidence could not be looked at again: ${cause.message}` }];
+  }
+}
+
+/** Those that passed have passed; the others are looked at now. */
+async function checkpointsNow(
+  message: TaskMessage,
+  history: readonly StoredRecord[],
+  checker: Checker,
+): Promise<Map<string, CheckpointState>> {
+  const passed = passedBefore(history);
+  const states = new Map<string, CheckpointState>();
+  for (const checkpoint of phasesInOrder(message).flatMap((phase) => phase.checkpoints ?? [])) {
+    const { checkpoint_id: id, recovery_strategy: strategy } = checkpoint;
+    const isPassed = passed.checkpoints.has(id);
+    const check = isPassed ? null : await checker.checkpoint(checkpoint);
+    states.set(id, {
+      status: check === null || check.passed ? 'PASS' : 'FAIL',
+      finding: check?.finding ?? '',
+      forgiven: strategy === 'CONTINUE' || strategy === 'SKIP',
+    });
+  }
+  return states;
+}
