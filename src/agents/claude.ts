@@ -72,12 +72,13 @@ function permissions(request: TurnRequest): Permissions {
   const reads = outside(request, access.readPaths).flatMap((path) => rules('Read', path));
   const fetch = web.includes('WebFetch') ? [] : ['WebFetch'];
   if (!mayWrite(request)) {
-    // In a sandbox of ours too: its own refusal and the file system's are two.
+    // In a sandbox of ours its commands can write nothing, and without them it could hardly look around.
+    const denied = [...WRITING, ...(sandboxed ? [] : RUNNING)];
     return {
       mode: 'dontAsk',
-      allow: [...reads, ...fetch],
-      deny: [...WRITING, ...RUNNING, ...web],
-      enforces: [`no writes: ${[...WRITING, ...RUNNING].join(', ')} denied by --disallowedTools`, ...webWords],
+      allow: [...reads, ...(sandboxed ? ['Bash'] : []), ...fetch],
+      deny: [...denied, ...web],
+      enforces: [`no writes: ${denied.join(', ')} denied by --disallowedTools`, ...webWords],
     };
   }
   if (sandboxed) return { mode: 'bypassPermissions', allow: [], deny: web, enforces: webWords };

@@ -51,12 +51,12 @@ function sandbox(request: TurnRequest): Pick<Launch, 'enforces'> & { readonly fl
   const { access } = request;
   const web = access.network === 'FULL' ? [] : setting('web_search', 'disabled');
   const webWords = access.network === 'FULL' ? [] : ['no web search, by web_search="disabled"'];
+  // Its own sandbox does not nest in ours, which is the stricter: with both, it could not even read.
+  if (request.sandboxed) return { flags: ['-s', 'danger-full-access', ...web], enforces: webWords };
   if (!mayWrite(request)) {
     const words = 'no writes and no network for its commands, by --sandbox read-only';
     return { flags: ['-s', 'read-only', ...web], enforces: [words, ...webWords] };
   }
-  // Its own sandbox does not nest in ours, which is the stricter.
-  if (request.sandboxed) return { flags: ['-s', 'danger-full-access', ...web], enforces: webWords };
   const isOpen = access.network === 'FULL';
   const roots = outside(request, access.writePaths);
   const where = [request.workspace, ...roots].join(', ');

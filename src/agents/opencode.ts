@@ -78,10 +78,16 @@ function permissions(request: TurnRequest): Pick<Launch, 'enforces'> & { readonl
   const elsewhere = (paths: readonly string[]): Record<string, Rule> =>
     Object.fromEntries([['*', 'deny'], ...outside(request, paths).flatMap((path) => below(path))]);
   if (!mayWrite(request)) {
-    // In a sandbox of ours too: its own refusal and the file system's are two.
+    // In a sandbox of ours its commands can write nothing, and without them it could hardly look around.
     return {
-      rules: { ...common, edit: 'deny', bash: 'deny', external_directory: elsewhere(access.readPaths), ...web },
-      enforces: ['no edits and no commands, by OPENCODE_PERMISSION', ...webWords],
+      rules: {
+        ...common,
+        edit: 'deny',
+        ...(sandboxed ? {} : { bash: 'deny' }),
+        external_directory: elsewhere(access.readPaths),
+        ...web,
+      },
+      enforces: [`no edits${sandboxed ? '' : ' and no commands'}, by OPENCODE_PERMISSION`, ...webWords],
     };
   }
   if (sandboxed) return { rules: { ...common, ...web }, enforces: webWords };

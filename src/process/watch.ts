@@ -3,7 +3,7 @@
  * known. One timer and one look at all processes serve every program that runs.
  *
  * What can still escape without a sandbox: a process that has made a session of its own, lost its parent and dropped the mark from its
- * environment, all of it between two looks (the first are 50, 200 and 500 ms after the start, then there is one every two seconds); and
+ * environment, all of it between two looks (the first are 100, 250 and 500 ms after the start, then there is one every two seconds); and
  * work that was handed to a process which is not the program's own child (cron, systemd, a daemon that was there before). In a sandbox
  * neither is possible.
  */
@@ -23,12 +23,12 @@ export interface Watch {
   stop(): void;
 }
 
-const FIRST_LOOKS_MS = [50, 200, 500];
+const FIRST_LOOKS_MS = [100, 250, 500];
 const LOOK_EVERY_MS = 2_000;
 /** Without /proc a look starts a program, so there are fewer. */
 const LOOK_EVERY_MS_BY_PS = 10_000;
 /** Looks that are due this soon are taken together. */
-const TOGETHER_MS = 25;
+const TOGETHER_MS = 50;
 
 interface Watched {
   readonly program: ProcessMark;

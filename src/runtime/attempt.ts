@@ -85,6 +85,10 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       // All turns of an attempt are one conversation.
       spent: meter.used,
       conversation: randomUUID(),
+      // Some programs count a conversation from its beginning; what earlier turns have used is known here.
+      ...(resume === null
+        ? {}
+        : { spent: { tokensInput: meter.used.tokensInput, tokensOutput: meter.used.tokensOutput } }),
       folder,
       environment: host.environment,
     });

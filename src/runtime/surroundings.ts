@@ -98,7 +98,7 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
   const sandbox: SandboxSpec = {
     readPaths: access.readPaths.filter((path) => existsSync(path)),
     writePaths: paths,
-    binds: [...launch.state.map((path) => ({ path, writable: true })), ...options.own],
+    binds: [...launch.state.map((path) => ({ path, writable: true })), ...inDataFolder(options), ...options.own],
     hide: [options.dir],
     network: network.spec,
     home,
@@ -140,6 +140,12 @@ function makeState(paths: readonly string[]): void {
     }
   }
 }
+
+/** A worktree lies in the data folder, which is hidden: what is granted of it is shown nevertheless. */
+const inDataFolder = ({ access, dir }: SurroundOptions): Bind[] => [
+  ...access.readPaths.filter((path) => isWithin(path, [dir])).map((path) => ({ path, writable: false })),
+  ...access.writePaths.filter((path) => isWithin(path, [dir])).map((path) => ({ path, writable: true })),
+];
 
 interface Network {
   readonly spec: SandboxSpec['network'];
