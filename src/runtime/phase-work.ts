@@ -1,12 +1,13 @@
 /** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself (DECISIONS §6). */
 import { join } from 'node:path';
 import type { Check, Checker } from './checks.ts';
+import type { Hearing } from './hearing.ts';
 import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
 import type { Stopper } from './stop.ts';
 import { type TurnEnd, turnFailure } from './turn.ts';
-import { wordsFor } from './words.ts';
+import { earlierOf, wordsFor } from './words.ts';
 import type { Failure, Supervision } from './work.ts';
 
 type CheckpointResult = RunFacts['checkpoints'][number];
@@ -30,6 +31,7 @@ export interface PhaseWork extends Supervision {
   readonly turn: (prompt: string, phase: Phase | null) => Promise<TurnEnd>;
   readonly checker: Checker;
   readonly stopper: Stopper;
+  readonly hearing: Hearing;
   /** Where the agent writes its details. */
   readonly details: string;
   readonly adapter: Prepared['chosen']['adapter'];
@@ -41,10 +43,11 @@ const NONE_PASSED: Passed = { phases: new Set(), checkpoints: new Set() };
 
 /** The phases that are left, each until its checkpoints pass; one turn where the task has none. */
 export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
-  const { host, task, facts, prepared, turn, stopper, adapter } = work;
+  const { host, task, run, facts, prepared, turn, stopper, adapter, hearing } = work;
   const { message, policy } = prepared;
   const all = phasesInOrder(message);
-  const passed = all.length === 0 ? NONE_PASSED : passedBefore(await host.store.history(task.id));
+  const history = await host.store.history(task.id);
+  const passed = all.length === 0 ? NONE_PASSED : passedBefore(history);
   const results = new Map<string, CheckpointResult>();
   const states = new Map<string, CheckpointState>();
   for (const id of passed.checkpoints) {
@@ -57,7 +60,12 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     failure,
     abort,
   });
-  const words = { message, detailsFile: join(work.details, 'details.json'), task, passed };
+  const words = {
+    message,
+    detailsFile: join(work.details, 'details.json'),
+    earlier: earlierOf(history, run.id),
+    passed,
+  };
 
   for (const phase of all.length === 0 ? [null] : phasesLeft(all, passed)) {
     let findings: readonly string[] = [];
@@ -66,11 +74,16 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
       if (phase !== null) facts.tell('run.phase', { phase: phase.phase_id, state: 'started', try: tries + 1 });
       const goesOn = adapter.kind !== 'command' && work.conversation() !== null;
       const place = phase === null ? null : { phase, number: all.indexOf(phase) + 1, of: all.length };
+      const before = hearing.heard;
       const end = await turn(wordsFor({ ...words, phase: place, findings, goesOn }), phase);
       if (stopper.reason !== null) return done(null);
       const failure = turnFailure(adapter, end);
       if (failure !== null) return done({ code: failure.code, message: failure.message });
       if (phase === null) break;
+      if (hearing.heard !== before && gaveUp(hearing)) {
+        facts.tell('run.phase', { phase: phase.phase_id, state: 'failed', findings: ['the agent says so'] });
+        return done(null);
+      }
       const failed = await checkPhase(work, phase, tries > 0, states, results);
       if (stopper.reason !== null) return done(null);
       if (failed.length === 0) {
@@ -87,6 +100,10 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
   }
   return done(null);
 }
+
+/** An agent that says it failed or is blocked has not done its phase, whatever the checkpoints would say. */
+const gaveUp = ({ heard }: Hearing): boolean =>
+  heard?.report.outcome === 'failed' || heard?.report.outcome === 'blocked';
 
 interface Failed {
   readonly checkpoint: Checkpoint;

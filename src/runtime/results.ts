@@ -6,7 +6,7 @@ import type { Run, Task } from '../core/task.ts';
 import { aop1, aop2, taskTypeOfTask } from '../protocol/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Chosen } from './agents.ts';
-import type { Evidence } from './evidence.ts';
+import type { Claim, Evidence } from './evidence.ts';
 import type { Used } from './meter.ts';
 
 type Response = aop2.ResponseMessage;
@@ -61,7 +61,9 @@ export function reportOf(facts: RunFacts): Report {
     agent: { name: chosen.name, provider: chosen.provider, model: chosen.model ?? 'default' },
     startedAt: isoOf(startedAt),
     completedAt: isoOf(endedAt),
-    artifacts: evidence?.artifacts ?? said.artifacts,
+    // What Baton has not seen itself is a claim, and told as one.
+    artifacts: evidence?.artifacts ?? [],
+    checkpoints: [],
     errors: [...said.errors, ...errors],
     warnings: [...said.warnings, ...warnings],
     cost: { usd: used.usd, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput },
@@ -89,19 +91,21 @@ function summaryOf({ failure, evidence, lastText }: RunFacts, said: Report, outc
 
 export function responseOf(facts: RunFacts): Response {
   const { run, task, used, checkpoints, failure, evidence, estimatedUsd, startedAt, endedAt, progress } = facts;
-  const { response } = aop2.fromReport(reportOf(facts));
+  const claims = claimsWithin(evidence?.claims ?? []);
+  const results = checkpointsWithin(checkpoints);
+  const { response } = aop2.fromReport(reportOf(facts), aop2.MAX_BYTES.RESPONSE - sizeOf([claims, results]) - OTHERS);
   const isAborted = task.status === 'cancelled';
-  const first = evidence?.findings[0];
-  const wrong = failure ?? first ?? null;
+  const isBad = response.task_status.state === 'FAILED';
+  const wrong = failure ?? evidence?.findings[0] ?? (isBad ? task.cause : null);
   return {
     ...response,
     task_status: {
       ...response.task_status,
       ...(isAborted ? { state: 'ABORTED' as const, final_signal: 'ABORTED' as const } : {}),
-      message: statusWords(facts),
+      message: shorten(statusWords(facts), 10_000),
     },
-    ...(checkpoints.length === 0 ? {} : { checkpoint_results: [...checkpoints] }),
-    error_details: wrong === null ? null : { code: wrong.code, message: wrong.message },
+    ...(results.length === 0 ? {} : { checkpoint_results: [...results] }),
+    error_details: wrong === null ? null : { code: wrong.code, message: shorten(wrong.message, 10_000) },
     timing: {
       started_at: isoOf(startedAt),
       completed_at: isoOf(endedAt),
@@ -123,10 +127,49 @@ export function responseOf(facts: RunFacts): Response {
       ...response.extensions,
       x_run_id: run.id,
       x_task_status: task.status,
-      ...(evidence === null ? {} : { x_claims: evidence.claims }),
+      ...(evidence === null ? {} : { x_claims: claims }),
       x_log: join(facts.folder, 'out.log'),
     },
   };
+}
+
+/** Room in a RESPONSE, in bytes, for what is added to the report; all of it is in the details file. */
+const CLAIMS = 100 * 1024;
+const CHECKPOINTS = 150 * 1024;
+/** For the fields that are always there, with their longest texts. */
+const OTHERS = 64 * 1024;
+
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** As many claims as there is room for, those that do not hold first. */
+function claimsWithin(claims: readonly Claim[]): readonly Claim[] {
+  if (sizeOf(claims) <= CLAIMS) return claims;
+  const isBad = ({ verdict }: Claim): boolean => verdict === 'contradicted';
+  const [first, ...rest] = claims;
+  const sorted = [first as Claim, ...rest.filter(isBad), ...rest.filter((claim) => !isBad(claim))];
+  const told: Claim[] = [];
+  let room = CLAIMS;
+  for (const { what, verdict, detail } of sorted) {
+    const claim = { what: shorten(what, 300), verdict, detail: shorten(detail, 300) };
+    room -= sizeOf(claim);
+    if (room < 0) break;
+    told.push(claim);
+  }
+  const left = claims.length - told.length;
+  return [...told, { what: `${left} more`, verdict: 'unverified', detail: 'they are in the details file' }];
+}
+
+function checkpointsWithin(results: readonly CheckpointResult[]): readonly CheckpointResult[] {
+  if (sizeOf(results) <= CHECKPOINTS) return results;
+  const cut = (chars: number): readonly CheckpointResult[] =>
+    results.map(({ validation_output: output = '', evidence = [], notes, ...result }) => ({
+      ...result,
+      validation_output: shorten(output, chars),
+      evidence: evidence.slice(0, 3).map((line) => shorten(line, chars)),
+      ...(notes === undefined ? {} : { notes: shorten(notes, chars) }),
+    }));
+  const shorter = cut(100);
+  return sizeOf(shorter) <= CHECKPOINTS ? shorter : shorter.slice(0, 100);
 }
 
 function statusWords({ task, failure, evidence }: RunFacts): string {

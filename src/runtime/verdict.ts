@@ -108,8 +108,6 @@ async function lookAgain(
         inputs: [],
         apart: prepared.ready.apart,
         roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
-        apart: prepared.ready.apart,
-        roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
         trespasses: [],
       });
       facts.tell('run.evidence', { claims, artifacts, findings, again: true });

@@ -1,5 +1,5 @@
 /** What an agent is told beside its task: the phase it is in, what went before, why the last attempt was not enough. Pure. */
-import type { Cause, Task } from '../core/task.ts';
+import type { StoredRecord } from '../core/store.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { agentPrompt } from '../protocol/prompt.ts';
 import type { Passed, Phase } from './phases.ts';
@@ -7,7 +7,8 @@ import type { Passed, Phase } from './phases.ts';
 export interface Words {
   readonly message: TaskMessage;
   readonly detailsFile: string;
-  readonly task: Pick<Task, 'attempts' | 'cause'>;
+  /** Null for a first attempt, and where the one before has not failed. */
+  readonly earlier: Earlier | null;
   readonly phase: { readonly phase: Phase; readonly number: number; readonly of: number } | null;
   readonly passed: Passed;
   /** Why this phase is done again. */
@@ -16,10 +17,16 @@ export interface Words {
   readonly goesOn: boolean;
 }
 
-export function wordsFor({ message, detailsFile, task, phase, passed, findings, goesOn }: Words): string {
+/** How the run before ended. */
+export interface Earlier {
+  readonly code: string;
+  readonly findings: readonly string[];
+}
+
+export function wordsFor({ message, detailsFile, earlier, phase, passed, findings, goesOn }: Words): string {
   const parts: string[] = [];
   if (!goesOn) parts.push(agentPrompt(message, { detailsFile }).trimEnd());
-  if (!goesOn && task.attempts > 1 && task.cause !== null) parts.push(again(task.cause));
+  if (!goesOn && earlier !== null) parts.push(again(earlier));
   if (phase !== null) parts.push(ofPhase(phase.phase, phase.number, phase.of, passed, goesOn));
   if (findings.length > 0) {
     parts.push(
@@ -29,8 +36,33 @@ export function wordsFor({ message, detailsFile, task, phase, passed, findings, 
   return `${parts.join('\n\n')}\n`;
 }
 
-const again = ({ code, message }: Cause): string =>
-  `An earlier attempt at this task did not succeed (${code}): ${message}\nLook at what is there already before you begin.`;
+const MOST_FINDINGS = 20;
+
+function again({ code, findings }: Earlier): string {
+  const shown = findings.slice(0, MOST_FINDINGS).map((text) => `- ${text}`);
+  const left = findings.length - shown.length;
+  return [
+    `An earlier attempt at this task did not succeed (${code}):`,
+    ...shown,
+    ...(left > 0 ? [`- and ${left} more`] : []),
+    'Look at what is there already before you begin.',
+  ].join('\n');
+}
+
+/** What the journal says of the run before this one: why it failed, or all that was found when it was looked at. */
+export function earlierOf(records: readonly StoredRecord[], run: string): Earlier | null {
+  const events = records.flatMap((record) => record.events).filter((event) => event.run && event.run !== run);
+  const before = events.at(-1)?.run;
+  const ends = events.filter((event) => event.run === before);
+  const end = ends.findLast(
+    ({ type, detail }) =>
+      type === 'run.failed' || type === 'run.expired' || (type === 'run.judged' && !detail?.['passed']),
+  );
+  if (end === undefined) return null;
+  const { code, message, findings } = end.detail ?? {};
+  const told = Array.isArray(findings) && findings.length > 0 ? findings.map(String) : [message ?? 'it left no result'];
+  return { code: typeof code === 'string' ? code : 'E_EVIDENCE', findings: told.map(String) };
+}
 
 function ofPhase(phase: Phase, number: number, of: number, passed: Passed, goesOn: boolean): string {
   const checks = (phase.checkpoints ?? []).filter(({ checkpoint_id: id }) => !passed.checkpoints.has(id));

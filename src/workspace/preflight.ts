@@ -5,9 +5,9 @@
  * What is missing is `E_FILE_NOT_FOUND` (a folder, an input, a shell, a repository); what may not be is `E_PERMISSION_DENIED`, a lack
  * of a terminal among it; a TASK for another system or another branch does not fit: `E_SCHEMA_VALIDATION`.
  */
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access as mayAccess, stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import type { Access } from '../core/policy.ts';
 import { whereIs } from '../process/where.ts';
@@ -28,6 +28,7 @@ export interface PreflightInput {
 
 export interface ReadyInput {
   readonly path: string;
+  /** It must not change. What the task itself asks to be written goes before that. */
   readonly readOnly: boolean;
   readonly hash: string | null;
 }
@@ -38,6 +39,8 @@ export interface Ready {
   readonly readPaths: readonly string[];
   readonly writePaths: readonly string[];
   readonly inputs: readonly ReadyInput[];
+  /** What is left out where a folder is looked at: the data folder, `.git`, and what the task makes in it. */
+  readonly apart: readonly string[];
   readonly git: GitInfo | null;
 }
 
@@ -62,13 +65,14 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   const real = (paths: readonly string[]): Promise<string[]> =>
     Promise.all(paths.map((path) => resolveIn(workspace, here(path))));
   const [readPaths, writePaths] = await Promise.all([real(access.readPaths), real(access.writePaths)]);
+  const made = await real((message.task.expected_outputs ?? []).map(({ path }) => path));
+  const apart = [dataDir, join(workspace, '.git'), ...made.map(topmostNew)];
+  // What may be written may be read.
+  const granted = [...new Set([...readPaths, ...writePaths])];
   const inputs: ReadyInput[] = [];
   for (const { path, read_only: readOnly = true } of message.task.inputs ?? []) {
-    // What may be written may be read.
-    inputs.push({
-      ...(await readyInput(path, here(path), workspace, [...new Set([...readPaths, ...writePaths])], dataDir)),
-      readOnly,
-    });
+    const input = await readyInput(path, here(path), workspace, granted, apart);
+    inputs.push({ ...input, readOnly: readOnly && !made.includes(input.path) });
   }
   for (const { rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
     if (snapshot?.enabled === false || snapshot?.snapshot_path === undefined) continue;
@@ -79,7 +83,14 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
       'choose a path in the workspace, or leave it out',
     );
   }
-  return { workspace, readPaths, writePaths, inputs, git };
+  return { workspace, readPaths, writePaths, inputs, apart, git };
+}
+
+/** A path, or the folder above it that has to be made with it. */
+function topmostNew(path: string): string {
+  let at = path;
+  while (!existsSync(at) && dirname(at) !== at && !existsSync(dirname(at))) at = dirname(at);
+  return at;
 }
 
 async function realFolder(path: string): Promise<string> {
@@ -147,7 +158,7 @@ async function readyInput(
   path: string,
   workspace: string,
   granted: readonly string[],
-  dataDir: string,
+  apart: readonly string[],
 ): Promise<Omit<ReadyInput, 'readOnly'>> {
   const real = await resolveIn(workspace, path);
   if (!isBelow(real, granted)) {
@@ -166,6 +177,6 @@ async function readyInput(
     }
     throw new BatonError('E_PERMISSION_DENIED', `the input ${named} could not be read: ${message}`);
   }
-  const look = (await lookAt([real], [dataDir, join(workspace, '.git')])).get(real);
+  const look = (await lookAt([real], apart)).get(real);
   return { path: real, hash: look?.hash ?? null };
 }

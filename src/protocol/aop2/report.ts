@@ -98,15 +98,15 @@ export interface Written {
   readonly lost: readonly ReportField[];
 }
 
-/** A Report as a valid RESPONSE, shortened where the contract's size limit asks for it. */
-export function fromReport(report: Report): Written {
+/** A Report as a valid RESPONSE, shortened where the contract's size limit asks for it, or a smaller one that leaves room for more. */
+export function fromReport(report: Report, mostBytes: number = MAX_BYTES.RESPONSE): Written {
   let response = write(report);
   for (const [items, chars] of [
     [200, 1000],
     [50, 300],
     [10, 100],
   ] as const) {
-    if (!exceedsBytes(JSON.stringify(response), MAX_BYTES.RESPONSE)) break;
+    if (!exceedsBytes(JSON.stringify(response), mostBytes)) break;
     response = write(shorten(report, items, chars));
   }
   return { response, lost: losses(report, toReport(response)) };
