@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { parseStat, type Stat } from './identity.ts';
+import { holds, NO_STREAMS, type Streams } from './streams.ts';
 import { MARK } from './types.ts';
 
 export type Census = ReadonlyMap<number, Stat>;
@@ -125,14 +126,15 @@ const LONG_RANGE = 512;
 
 /**
  * The pids that carry a mark; zombies carry nothing. `after` says that nothing older than that pid can be among them, and that it was
- * given so lately that the numbers have not come round since: then only the numbers after it are tried.
+ * given so lately that the numbers have not come round since: then only the numbers after it are tried. Whoever holds one of `streams`
+ * is among them too.
  */
-export function findMarked(mark: string, after: number | null = null): number[] {
+export function findMarked(mark: string, after: number | null = null, streams: Streams = NO_STREAMS): number[] {
   if (!hasProc()) return markedByPs(mark);
   const entry = markEntry(mark);
   const found = new Set<number>();
   const look = (pids: Iterable<number>): void => {
-    for (const pid of pids) if (carries(pid, entry)) found.add(pid);
+    for (const pid of pids) if (carries(pid, entry) || holds(pid, streams)) found.add(pid);
   };
   let last = lastPid();
   look(isShort(after, last) ? range(after, last) : listPids());

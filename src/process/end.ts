@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ancestorsOfThis, type Census, descendantsOf, findMarked, lastPid, takeCensus } from './census.ts';
 import { bootId, isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
+import type { Streams } from './streams.ts';
 import type { Ended } from './types.ts';
 import { belonging, type Known } from './watch.ts';
 
@@ -13,6 +14,8 @@ import { belonging, type Known } from './watch.ts';
 export interface Tree {
   readonly program: ProcessMark;
   readonly mark: string;
+  /** Its own ends of its output. */
+  readonly streams: Streams;
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number;
   /** Whether the process itself is gone and was asked after. */
@@ -79,11 +82,11 @@ function leftOf(program: ProcessMark, census: Census): Stat[] {
 
 /** The one cheap look after a program that ended by itself. */
 function mayHaveEscaped(tree: Tree): boolean {
-  const { program, mark, known, wrappers } = tree;
+  const { program, mark, streams, known, wrappers } = tree;
   // What is in a sandbox ends with it, and the first process in there is in the group.
   if (wrappers > 0) return false;
   if (known().length > 0) return true;
-  return findMarked(mark, isShortRun(tree) ? program.pid : null).length > 0;
+  return findMarked(mark, isShortRun(tree) ? program.pid : null, streams).length > 0;
 }
 
 /** Zombies are members, so `false` may be wrong; `true` never is. */
@@ -109,8 +112,8 @@ function spare(found: readonly Stat[], census: Census): Stat[] {
 }
 
 /** All that is alive of a program, by any of the ways to know it. */
-function collect({ program, mark, known }: Tree): Stat[] {
-  const marked = findMarked(mark);
+function collect({ program, mark, streams, known }: Tree): Stat[] {
+  const marked = findMarked(mark, null, streams);
   const census = takeCensus();
   const found = new Map(belonging(program, known(), census).map((each) => [each.pid, each]));
   for (const each of pick(marked, census)) found.set(each.pid, each);

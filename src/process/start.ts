@@ -7,6 +7,7 @@ import { BatonError } from '../core/errors.ts';
 import { endTree } from './end.ts';
 import { statOf } from './identity.ts';
 import { hostFor, sandboxCommand, wrappersOf } from './sandbox.ts';
+import { NO_STREAMS, type Streams, streamsOf } from './streams.ts';
 import { type Ended, type Exit, MARK, type Program, type StartOptions } from './types.ts';
 import { type Watch, watchEscapes } from './watch.ts';
 import { whereIs } from './where.ts';
@@ -55,6 +56,7 @@ export async function startProgram(options: StartOptions): Promise<Program> {
   const tree = {
     program: { pid, started: child.started },
     mark,
+    streams: sandbox === null ? child.streams : NO_STREAMS,
     startedAt,
     isExited: () => isExited,
     known: () => watch.known(),
@@ -86,6 +88,7 @@ interface Started {
   readonly process: ChildProcess;
   readonly pid: number;
   readonly started: string | null;
+  readonly streams: Streams;
 }
 
 /** Rejects with what kept the program from starting. */
@@ -94,9 +97,10 @@ function started(start: () => ChildProcess): Promise<Started> {
     const process = start();
     // Nobody has asked after it yet, so even one that ended at once still has its number and its start.
     const started = process.pid === undefined ? null : (statOf(process.pid)?.started ?? null);
+    const streams = process.pid === undefined ? NO_STREAMS : streamsOf(process.pid);
     // It stays, for an error that comes later would be thrown at nobody.
     process.on('error', fail);
-    process.once('spawn', () => settle({ process, pid: process.pid as number, started }));
+    process.once('spawn', () => settle({ process, pid: process.pid as number, started, streams }));
   });
 }
 

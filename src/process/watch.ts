@@ -2,9 +2,9 @@
  * Remembers what running programs start, so that a child which leaves the group, loses its parent and clears its environment is still
  * known. One timer and one look at all processes serve every program that runs.
  *
- * What can still escape without a sandbox: a process that has made a session of its own, lost its parent and dropped the mark from its
- * environment, all of it between two looks (the first are 100, 250 and 500 ms after the start, then there is one every two seconds); and
- * work that was handed to a process which is not the program's own child (cron, systemd, a daemon that was there before). In a sandbox
+ * What can still escape without a sandbox: a process that has made a session of its own, lost its parent, dropped the mark from its
+ * environment and let go of the program's output, all of it between two looks (the first are 100, 250 and 500 ms after the start, then
+ * there is one every two seconds); and work that was handed to a process which is not the program's own child (cron, systemd, a daemon that was there before). In a sandbox
  * neither is possible.
  */
 import { type Census, descendantsOf, hasProc, takeCensus } from './census.ts';
