@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type AgentKind, CONFIG_FILE, type Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Check } from '../core/store.ts';
+import { probeSandbox } from '../process/sandbox.ts';
 import { whereIs } from '../process/where.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 import { examine } from '../store/fs/doctor.ts';
@@ -25,7 +26,7 @@ export async function doctor({ fix = false, ...globals }: Options): Promise<void
   const checks = [
     node(),
     git(),
-    sandbox(config),
+    await sandbox(config),
     ...AGENT_PROGRAMS.map(agentProgram),
     ...configuredAgents(config),
     configCheck,
@@ -49,12 +50,18 @@ function node(): Check {
 
 const git = (): Check => check('git', true, whereIs('git') ?? 'not installed; snapshots and worktrees need it');
 
-function sandbox(config: Config | null): Check {
-  const path = process.platform === 'linux' ? whereIs('bwrap') : null;
-  const isRequired = config?.defaults.sandbox === 'require';
-  if (path !== null) return check('bubblewrap', true, path);
-  const why = isRequired ? ', and defaults.sandbox in config.yaml requires it' : '; access is not enforced without it';
-  return check('bubblewrap', !isRequired, `not installed${why}`);
+/** Whether it is installed says little: it is tried. */
+async function sandbox(config: Config | null): Promise<Check> {
+  const probed = await probeSandbox();
+  const mode = config?.defaults.sandbox ?? 'auto';
+  if (probed.ok) {
+    const used =
+      mode === 'off' ? 'works, and config.yaml says sandbox: off' : 'paths, network and processes are enforced by it';
+    return check('bubblewrap', true, `${whereIs('bwrap') ?? ''}; ${used}`);
+  }
+  const why =
+    mode === 'require' ? ', and defaults.sandbox in config.yaml requires it' : '; access is not enforced without it';
+  return check('bubblewrap', mode !== 'require', `${probed.reason}${why}`);
 }
 
 const agentProgram = (name: string): Check => check(name, true, whereIs(name) ?? 'not installed');

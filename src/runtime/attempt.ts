@@ -85,15 +85,31 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       // All turns of an attempt are one conversation.
       spent: meter.used,
       conversation: randomUUID(),
-      // Some programs count a conversation from its beginning; what earlier turns have used is known here.
-      ...(resume === null
-        ? {}
-        : { spent: { tokensInput: meter.used.tokensInput, tokensOutput: meter.used.tokensOutput } }),
       folder,
       environment: host.environment,
     });
     const launch = adapter.way === 'program' ? adapter.launch(request('', null)) : null;
+    const use = (usage: Parameters<Meter['turn']>[0]): void => {
+      meter.turn(usage);
+      live.update({ used: meter.used });
+      const over = meter.exceeded();
+      if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
+    };
+    /** What our proxy has seen of a program that tells its use only at the end. */
+    let metered = { tokensInput: 0, tokensOutput: 0, usd: null };
     const surroundings = await surround({
+      ...(adapter.usage === 'at-end'
+        ? {
+            onUsage: (tokensInput: number, tokensOutput: number) => {
+              metered = {
+                tokensInput: metered.tokensInput + tokensInput,
+                tokensOutput: metered.tokensOutput + tokensOutput,
+                usd: null,
+              };
+              use(metered);
+            },
+          }
+        : {}),
       config: host.config,
       environment: host.environment,
       adapter,
@@ -126,12 +142,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
         if (sign.id !== conversation) given.facts.tell('run.conversation', { id: sign.id });
         conversation = sign.id;
       } else if (sign.kind === 'denied') warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
-      else if (sign.kind === 'usage') {
-        meter.turn(sign);
-        live.update({ used: meter.used });
-        const over = meter.exceeded();
-        if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
-      }
+      else if (sign.kind === 'usage') use(sign);
     };
 
     const environment = {
@@ -155,6 +166,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
           : await programTurn({ ...common, adapter, surroundings, env, onStart: rememberProgram(given) });
       hearing.end();
       meter.nextTurn();
+      metered = { tokensInput: 0, tokensOutput: 0, usd: null };
       const left = end.ended?.left ?? [];
       if (left.length > 0) warnings.push(`processes that could not be ended: ${left.join(', ')}`);
       return end;

@@ -84,7 +84,8 @@ const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
 /** The run's record says what is enforced and by what, and what is not. */
 function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
   const { chosen, budget, estimate } = prepared;
-  const isLate = chosen.adapter.usage !== 'streamed' && (budget.maxCostUsd !== null || budget.maxTokens !== null);
+  const isSeen = chosen.adapter.usage === 'streamed' || surroundings.isMetered;
+  const isLate = !isSeen && (budget.maxCostUsd !== null || budget.maxTokens !== null);
   const { missing, ...enforced } = surroundings.enforced;
   facts.tell('run.enforced', {
     ...enforced,

@@ -30,6 +30,8 @@ export interface Surroundings {
   /** Paths that are writable only because what is granted below them does not exist yet. */
   readonly widened: readonly string[];
   environment(launch: Pick<Launch, 'env' | 'passEnv'>): Record<string, string>;
+  /** Whether the proxy sees what the model says of its use. */
+  readonly isMetered: boolean;
   /** Hosts that were asked for and refused. */
   readonly refusedHosts: () => readonly string[];
   close(): Promise<void>;
@@ -71,6 +73,8 @@ export interface SurroundOptions {
   readonly own: readonly Bind[];
   /** A short path for the proxy's socket. */
   readonly folder: string;
+  /** Told of tokens that pass the proxy in plain sight; each time by how many more. */
+  onUsage?(tokensInput: number, tokensOutput: number): void;
 }
 
 export async function surround(options: SurroundOptions): Promise<Surroundings> {
@@ -86,6 +90,7 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
       sandbox: null,
       enforced,
       widened: [],
+      isMetered: false,
       environment: base,
       refusedHosts: () => [],
       close: async () => {},
@@ -107,6 +112,7 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
     mark,
     sandbox,
     widened,
+    isMetered: network.isMetered,
     enforced: {
       sandbox: 'bubblewrap',
       network: access.network,
@@ -148,6 +154,7 @@ const inDataFolder = ({ access, dir }: SurroundOptions): Bind[] => [
 ];
 
 interface Network {
+  readonly isMetered: boolean;
   readonly spec: SandboxSpec['network'];
   readonly env: Readonly<Record<string, string>>;
   readonly by: readonly string[];
@@ -157,8 +164,11 @@ interface Network {
 }
 
 /** DECISIONS §7: NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
-async function networkOf({ access, adapter, config, folder }: SurroundOptions, launch: Launch): Promise<Network> {
-  const plain = { env: {}, missing: [], refused: () => [], close: async () => {} };
+async function networkOf(
+  { access, adapter, config, folder, onUsage }: SurroundOptions,
+  launch: Launch,
+): Promise<Network> {
+  const plain = { isMetered: false, env: {}, missing: [], refused: () => [], close: async () => {} };
   if (access.network === 'FULL') return { ...plain, spec: 'open', by: [] };
   if (access.network === 'NONE' && adapter.kind === 'command') {
     return { ...plain, spec: 'none', by: ['bubblewrap: no network'] };
@@ -169,9 +179,11 @@ async function networkOf({ access, adapter, config, folder }: SurroundOptions, l
     endpoints: launch.endpoints,
     loopback: restricted,
     folder,
+    ...(onUsage === undefined ? {} : { onUsage }),
   });
   return {
     spec: gate.gate,
+    isMetered: onUsage !== undefined && launch.endpoints.every((url) => url.startsWith('http:')),
     env: gate.env,
     by: [`allow-list proxy: network ${access.network}`],
     missing: [],
