@@ -1,18 +1,20 @@
 // Builds dist/: the library and its types with tsc, file by file; the command line with esbuild, so that a cold start
 // opens a handful of files and not two hundred (npm run bench shows what that is worth).
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
-rmSync('dist', { recursive: true, force: true });
+// Made beside it and put in its place at the end: a build that fails leaves the one before, and nobody meets half of one.
+const NEXT = 'dist.next';
+rmSync(NEXT, { recursive: true, force: true });
 
 const tsc = spawnSync(
   process.execPath,
-  [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'],
+  [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json', '--outDir', NEXT],
   { stdio: 'inherit' },
 );
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
@@ -23,7 +25,7 @@ await build({
     // Runs in a thread, so it has to be a file of its own, beside the command line or above its chunks.
     { in: 'src/store/fs/tree/worker-main.ts', out: 'worker-main' },
   ],
-  outdir: 'dist/cli',
+  outdir: join(NEXT, 'cli'),
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -53,6 +55,10 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
-chmodSync('dist/cli/main.js', 0o755);
+chmodSync(join(NEXT, 'cli', 'main.js'), 0o755);
 // Runs by itself inside a sandbox, where nothing else of Baton is: one file, as it is.
-for (const folder of ['process', 'cli']) copyFileSync('src/process/relay.mjs', join('dist', folder, 'relay.mjs'));
+for (const folder of ['process', 'cli']) copyFileSync('src/process/relay.mjs', join(NEXT, folder, 'relay.mjs'));
+
+if (existsSync('dist')) renameSync('dist', 'dist.last');
+renameSync(NEXT, 'dist');
+rmSync('dist.last', { recursive: true, force: true });

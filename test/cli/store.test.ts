@@ -304,7 +304,7 @@ describe('baton doctor', () => {
       { name: 'claude', ok: true, detail: join(PATH, 'claude') },
       { name: 'codex', ok: true, detail: 'not installed' },
     ]);
-    expect(found.of('bubblewrap')?.detail).toMatch(/^not installed/);
+    expect(found.of('bubblewrap')?.detail).toMatch(/^bubblewrap is not installed/);
     expect(found.of('data folder')).toMatchObject({ ok: true, detail: expect.stringContaining('baton init') });
     expect(found.config).toEqual(DEFAULT_CONFIG);
     expect(readdirSync(cwd)).toEqual(['bin']);
