@@ -26,15 +26,24 @@ export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[]
   return made.length > 1 ? made : withText(made, 'inputs/source.md', text);
 }
 
+interface TaskOptions extends DetectOptions {
+  /** What to take for a TASK that is not valid; null refuses it. */
+  readonly repair?: (broken: Found) => TaskMessage | null;
+}
+
 /** The TASKs of a text; throws where one is not valid. */
 export function taskMessagesIn(
   text: string,
-  options: DetectOptions = {},
+  { repair, ...options }: TaskOptions = {},
 ): { readonly found: readonly Found[]; readonly messages: readonly TaskMessage[] } {
   const found = messagesIn(text, options);
   const tasks = found.filter(isTask);
-  for (const [i, task] of tasks.entries()) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
-  return { found, messages: tasks.map(({ value }) => value as TaskMessage) };
+  const messages = tasks.map((task, i) => {
+    const repaired = task.valid ? null : (repair?.(task) ?? null);
+    if (repaired === null) refuseInvalid(task, tasks.length > 1 ? `TASK ${i + 1}` : 'the TASK');
+    return repaired ?? (task.value as TaskMessage);
+  });
+  return { found, messages };
 }
 
 /** A task of each, with what they wait for by their session's pattern. */

@@ -7,7 +7,7 @@ import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
 import { eventsOf } from '../core/task-json.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { aop1 } from '../protocol/index.ts';
+import { aop1, type aop2 } from '../protocol/index.ts';
 import { parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, reportFile, workOn } from '../runtime/index.ts';
@@ -31,7 +31,9 @@ export async function runFile(given: string, options: Options): Promise<void> {
   const session =
     options.session ??
     `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}-${randomBytes(2).toString('hex')}`;
-  const messages = messagesToRun(await readRunInput(given), options, { now: now.toISOString(), session });
+  const fallbacks: aop2.Fallback[] = [];
+  const fresh = { now: now.toISOString(), session };
+  const messages = messagesToRun(await readRunInput(given), options, fresh, (fallback) => fallbacks.push(fallback));
   const leaving = untilStopped();
   await writing(options, async (store, dir) => {
     const config = readConfig(dir);
@@ -61,6 +63,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
           if (sessions.has(record.session)) for (const event of eventsOf(record)) printJson(event);
         });
       }
+      for (const fallback of fallbacks) await tellFallback(store, fallback, tasks[0] as Task, progress);
       const ids = tasks.map(({ id }) => id);
       await workOn(host, { only: ids, parallel: config.defaults.parallel, untilEmpty: true, leaving });
       if (options.wait === true) await untilAnswered(host, ids, leaving, config.defaults.parallel, progress);
@@ -76,6 +79,21 @@ export async function runFile(given: string, options: Options): Promise<void> {
       await host.close();
     }
   });
+}
+
+/** A TASK that could not be read as one is run as words; that is a fact, and the person is told. */
+async function tellFallback(
+  store: Store,
+  { event, lost }: aop2.Fallback,
+  { session }: Task,
+  progress: Progress,
+): Promise<void> {
+  const { reason, validation_error: why } = event;
+  progress.say(
+    `the TASK does not fit its schema (${reason}: ${why}); it is run as a prompt${lost.length > 0 ? `, without ${lost.join(', ')}` : ''}`,
+  );
+  const detail = { ...event, lost };
+  await ask(store, { type: 'note', event: 'protocol.version.fallback', session, detail });
 }
 
 export async function recoverAloud(host: Host, progress: Progress): Promise<void> {

@@ -340,3 +340,24 @@ test('baton demo shows all of it, and leaves nothing behind', () => {
     totals: { tasks: 5, retries: 1 },
   });
 });
+
+describe('a TASK that fails its schema', () => {
+  test('is run as the prompt it falls back to, with its limits, and says so', () => {
+    const broken = task('good', { category: 'POETRY', expected_outputs: [] });
+    const ran = run(broken, '--json');
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('E_SCHEMA_VALIDATION: /task/category')]);
+    const all = events(ran.out);
+    expect(all.find(({ type }) => type === 'protocol.version.fallback')).toMatchObject({
+      detail: { event: 'VERSION_FALLBACK', reason: 'E_SCHEMA_VALIDATION' },
+    });
+    expect(all.find(({ type }) => type === 'run.enforced')).toMatchObject({ detail: { network: 'NONE' } });
+  });
+
+  test('is refused where its limits cannot be read', () => {
+    expect(run(task('good', { category: 'POETRY', access: { network: 'SOME' } }))).toMatchObject({ exit: 1, out: '' });
+    expect(run(task('good', { budgets: { max_cost_usd: 'two' } }))).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('/task/budgets/max_cost_usd') as string,
+    });
+  });
+});
