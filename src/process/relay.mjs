@@ -7,6 +7,7 @@
  * It is plain JavaScript that needs no other file: it is shown alone inside the sandbox, from the sources, the library or the bundle.
  */
 import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
 
@@ -16,9 +17,21 @@ const LONGEST_HEAD = 16 * 1024;
 
 /** Either side may break off, and takes the other one with it. */
 function join(client, gate) {
-  client.pipe(gate);
-  gate.pipe(client);
+  lead(client, gate);
+  lead(gate, client);
 }
+
+/**
+ * With `end` left to `pipe` it would look at process.stdout, which makes standard output non-blocking, and not only ours: the program has
+ * the same one, and many programs fail when it is full for a moment.
+ */
+function lead(from, to) {
+  from.pipe(to, { end: false });
+  from.once('end', () => to.end());
+}
+
+/** Standard error as it is: process.stderr would make it non-blocking. */
+const complain = (text) => writeSync(2, `baton relay: ${text}\n`);
 
 function open(client) {
   const gate = connect({ path: socket, allowHalfOpen: true });
@@ -63,7 +76,7 @@ await listen(Number(proxyPort), '127.0.0.1', (client) => join(client, open(clien
 for (const port of ports.split(',').filter((text) => text !== '')) {
   const onClient = (client) => throughProxy(client, port);
   await listen(Number(port), '127.0.0.1', onClient).catch((cause) => {
-    process.stderr.write(`baton relay: port ${port} of 127.0.0.1 cannot be led outside: ${cause.message}\n`);
+    complain(`port ${port} of 127.0.0.1 cannot be led outside: ${cause.message}`);
   });
   // Where there is no version 6 in here, nobody will ask for it.
   await listen(Number(port), '::1', onClient).catch(() => {});
@@ -74,7 +87,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
 for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
 const child = spawn(command[0], command.slice(1), { stdio: 'inherit' });
 child.on('error', (cause) => {
-  process.stderr.write(`baton relay: ${command[0]} cannot be started: ${cause.message}\n`);
+  complain(`${command[0]} cannot be started: ${cause.message}`);
   process.exit(cause.code === 'ENOENT' ? 127 : 126);
 });
 child.on('exit', (code, signal) => {
