@@ -26,6 +26,8 @@ export interface RunFacts {
   readonly used: Used;
   readonly estimatedUsd: number | null;
   readonly failure: { readonly code: string; readonly message: string } | null;
+  /** A checkpoint has said ABORT. */
+  readonly isAborted: boolean;
   readonly warnings: readonly string[];
   readonly startedAt: number;
   readonly endedAt: number;
@@ -94,7 +96,7 @@ export function responseOf(facts: RunFacts): Response {
   const claims = claimsWithin(evidence?.claims ?? []);
   const results = checkpointsWithin(checkpoints);
   const { response } = aop2.fromReport(reportOf(facts), aop2.MAX_BYTES.RESPONSE - sizeOf([claims, results]) - OTHERS);
-  const isAborted = task.status === 'cancelled';
+  const isAborted = facts.isAborted || task.status === 'cancelled';
   const isBad = response.task_status.state === 'FAILED';
   const wrong = failure ?? evidence?.findings[0] ?? (isBad ? task.cause : null);
   return {

@@ -70,6 +70,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   const after = await settle(host, task, run, facts, live, work, worktree);
   const finished: RunFacts = {
     ...work.told,
+    isAborted: work.verdict === 'aborted',
     message,
     task: after,
     run,

@@ -1,6 +1,7 @@
 /** Claims what is ready and runs it, so many at once; woken by what happens in the store, not by looking again and again. */
 import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
+import { isWithin } from '../core/policy.ts';
 import type { Answer } from '../core/store.ts';
 import { isFinal, type Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
@@ -30,7 +31,7 @@ const LOOK_AGAIN_MS = 500;
 const LOOK_FOR_DEAD_MS = 5_000;
 
 export async function workOn(host: Host, work: Work): Promise<void> {
-  const running = new Map<string, Promise<void>>();
+  const running = new Map<string, Running>();
   /** By the name of the agent, for `max_parallel`. */
   const busy = new Map<string, number>();
   const bell = createBell(work.leaving);
@@ -41,9 +42,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const start = (task: Task): void => {
     const agent = task.run?.agent ?? '';
     busy.set(agent, (busy.get(agent) ?? 0) + 1);
-    // A run that was taken from its task may still be on its way out: no two of them work at once.
-    const before = running.get(task.id) ?? Promise.resolve();
-    const done = before
+    const done = clearedUp(host, task, [...running.values()])
       .then(() => runTask(host, task, work.leaving))
       .then(async (result) => {
         await abortSession(host, result);
@@ -53,11 +52,11 @@ export async function workOn(host: Host, work: Work): Promise<void> {
         failure ??= cause;
       })
       .finally(() => {
-        if (running.get(task.id) === done) running.delete(task.id);
+        if (running.get(task.id)?.done === done) running.delete(task.id);
         busy.set(agent, (busy.get(agent) ?? 1) - 1);
         bell.ring();
       });
-    running.set(task.id, done);
+    running.set(task.id, { task, done });
   };
 
   const full = (): string[] =>
@@ -93,9 +92,28 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     }
   } finally {
     forget();
-    await Promise.all(running.values());
+    await Promise.all([...running.values()].map(({ done }) => done));
   }
   if (failure !== null) throw failure;
+}
+
+interface Running {
+  readonly task: Task;
+  readonly done: Promise<void>;
+}
+
+/**
+ * A run that the store has heard the last of may still be on its way out, ending its processes and putting back what it wrote: nobody works on
+ * its task, or writes where it wrote, before that is over.
+ */
+async function clearedUp(host: Host, task: Task, running: readonly Running[]): Promise<void> {
+  for (const { task: other, done } of running) {
+    if (other.id === task.id) await done;
+    if (!other.writes.some((path) => task.writes.some((mine) => isWithin(mine, [path]) || isWithin(path, [mine]))))
+      continue;
+    const now = await host.store.find(other.id);
+    if (now?.status !== 'in-progress' || now.run?.id !== other.run?.id) await done;
+  }
 }
 
 const claimed = (answer: Answer): Task | null => (answer.kind === 'changed' ? (answer.tasks[0] ?? null) : null);
@@ -152,30 +170,34 @@ async function claimFor(host: Host, task: Task, full: readonly string[]): Promis
 }
 
 async function isEmpty(host: Host, { only, agents }: Work): Promise<boolean> {
+  const stuck = new Map<string, boolean>();
   if (only !== undefined) {
     for (const id of only) {
       const task = await host.store.find(id);
-      if (task !== undefined && isOpen(task)) return false;
+      if (task !== undefined && (await canCome(host, task, stuck))) return false;
     }
     return true;
   }
   for await (const task of host.store.tasks({ status: ['ready'] })) {
     if (agents !== undefined && (task.routing.agent === null || !agents.includes(task.routing.agent))) continue;
-    // What waits for a task that nobody here runs would keep us for ever.
-    if (await canCome(host, task)) return false;
+    if (await canCome(host, task, stuck)) return false;
   }
   return true;
 }
 
-const isOpen = ({ status }: Task): boolean => status === 'ready' || status === 'in-progress' || status === 'backlog';
-
-async function canCome(host: Host, task: Task): Promise<boolean> {
-  for (const id of task.dependsOn) {
-    const other = await host.store.find(id);
-    if (other !== undefined && other.status !== 'done' && other.status !== 'ready' && other.status !== 'in-progress')
-      return false;
+/** Whether it runs, or will by itself. What waits, near or far, for one that waits for a person would keep us for ever. */
+async function canCome(host: Host, task: Task, known: Map<string, boolean>): Promise<boolean> {
+  const before = known.get(task.id);
+  if (before !== undefined) return before;
+  let can = task.status === 'ready' || task.status === 'in-progress';
+  if (task.status === 'ready') {
+    for (const id of task.dependsOn) {
+      const other = await host.store.find(id);
+      if (other !== undefined && other.status !== 'done' && !(await canCome(host, other, known))) can = false;
+    }
   }
-  return true;
+  known.set(task.id, can);
+  return can;
 }
 
 /** `on_failure: ABORT_SESSION`: when a task has failed for good, the rest of its session is not begun, and what runs of it is stopped. */

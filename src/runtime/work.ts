@@ -27,7 +27,10 @@ export interface Failure {
 
 /** What came of the work, before the store has been told. */
 export interface Work {
-  readonly told: Omit<RunFacts, 'message' | 'task' | 'run' | 'startedAt' | 'endedAt' | 'folder' | 'progress'>;
+  readonly told: Omit<
+    RunFacts,
+    'message' | 'task' | 'run' | 'startedAt' | 'endedAt' | 'folder' | 'progress' | 'isAborted'
+  >;
   /** What is said to the store: the run's report, or its failure. */
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
 }
