@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
-import { statOf } from '../process/identity.ts';
+import type { ProcessMark } from '../process/identity.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -92,7 +92,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const use = (usage: Parameters<Meter['turn']>[0]): void => {
       meter.turn(usage);
       live.update({ used: meter.used });
-      const over = meter.exceeded();
+      const over = meter.exceeded() ?? sessionExceeded(given, meter);
       if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
     };
     /** What our proxy has seen of a program that tells its use only at the end. */
@@ -163,7 +163,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       const end =
         adapter.way === 'remote'
           ? await remoteTurn({ ...common, adapter })
-          : await programTurn({ ...common, adapter, surroundings, env, onStart: rememberProgram(given) });
+          : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given) });
       hearing.end();
       meter.nextTurn();
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
@@ -211,7 +211,17 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
 const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
   fallback?.causes.some(({ code }) => code === 'E_COST_LIMIT_EXCEEDED') === true;
+/** Sums of dollars are not exact. */
+const EPSILON = 1e-9;
 const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+
+/** A sentence where all runs of the session together have used what config gives them. */
+function sessionExceeded({ host, task, run, prepared }: Supervision, { used }: Meter): string | null {
+  host.purses.tell(task.session, run.id, used.usd ?? 0);
+  const { limit } = prepared;
+  if (limit === null || host.purses.told(task.session) < limit.until - EPSILON) return null;
+  return `expected at most ${limit.most} dollars for the session ${task.session}, and they are used`;
+}
 
 /** Others may end a run: whoever takes its task away, and whoever tells Baton to go. */
 async function listenForEnd(given: Supervision, stopper: Stopper, undo: (() => unknown)[]): Promise<void> {
@@ -232,10 +242,10 @@ async function listenForEnd(given: Supervision, stopper: Stopper, undo: (() => u
 }
 
 /** By this whoever comes after a Baton that died knows what is left of it. */
-const rememberProgram =
+const remember =
   ({ facts }: Supervision) =>
-  (pid: number): void =>
-    facts.tell('run.process', { pid, started: statOf(pid)?.started ?? null });
+  ({ pid, started }: ProcessMark): void =>
+    facts.tell('run.process', { pid, started });
 
 interface RunClocks {
   start(): void;

@@ -7,6 +7,7 @@ import type { Supervisor } from '../core/task.ts';
 import { self } from '../process/identity.ts';
 import type { Progress } from './hearing.ts';
 import type { Used } from './meter.ts';
+import { createPurses, type Purses } from './purse.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
 
 /** A run as it is at this moment, for whoever shows it. */
@@ -46,6 +47,7 @@ export interface Host {
   readonly overrides: Overrides;
   readonly supervisor: Supervisor;
   readonly watch: RunWatch;
+  readonly purses: Purses;
   now(): number;
   countTokens(text: string): number;
   onLive(live: Live): void;
@@ -80,6 +82,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     overrides: options.overrides ?? {},
     supervisor: { pid, started: started ?? '' },
     watch,
+    purses: createPurses(),
     now: options.now ?? Date.now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),
     onLive: options.onLive ?? (() => {}),

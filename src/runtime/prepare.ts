@@ -11,6 +11,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { preflight, type Ready } from '../workspace/preflight.ts';
 import { type Chosen, chooseAgent } from './agents.ts';
 import type { Host } from './host.ts';
+import { type SessionLimit, sessionLimit } from './purse.ts';
 import { sandboxHere } from './surroundings.ts';
 
 export interface Prepared {
@@ -22,6 +23,8 @@ export interface Prepared {
   readonly access: Access;
   readonly here: { readonly ok: boolean; readonly reason: string };
   readonly budget: Budget;
+  /** Of its session, for all of its tasks; null where config has none. */
+  readonly limit: SessionLimit | null;
   readonly price: Price | null;
   /** Null where no price is known. */
   readonly estimate: Estimate | null;
@@ -39,7 +42,6 @@ export async function prepare(host: Host, task: Candidate, message: TaskMessage)
   checkProgram(chosen, ready.workspace, environment['PATH']);
   const here = await sandboxHere(config, chosen.adapter);
   const price = chosen.model === null ? null : priceOf(config.prices, chosen.model);
-  const budget = await budgetOf(host, task, policy);
   return {
     message,
     policy,
@@ -47,7 +49,8 @@ export async function prepare(host: Host, task: Candidate, message: TaskMessage)
     ready,
     access: { readPaths: ready.readPaths, writePaths: ready.writePaths, network: policy.access.network },
     here,
-    budget,
+    budget: policy.budget,
+    limit: await limitOf(host, task),
     price,
     estimate:
       price === null
@@ -81,21 +84,15 @@ function checkProgram({ adapter, agent, name }: Chosen, workspace: string, path:
   }
 }
 
-/** The task's own budget, and what is left of the session's; refused where that is nothing. */
-async function budgetOf(host: Host, task: Candidate, policy: Policy): Promise<Budget> {
-  const most = host.config.limits.max_cost_usd;
-  if (most === null) return policy.budget;
-  let spent = 0;
-  for await (const other of host.store.tasks({ session: task.session })) spent += other.cost.usd;
-  const left = most - spent;
-  if (left <= 0) {
-    throw new BatonError(
-      'E_COST_LIMIT_EXCEEDED',
-      `expected at most ${most} dollars for the session ${task.session}, and ${spent} are spent`,
-      'limits.max_cost_usd in config.yaml sets the limit',
-    );
-  }
-  // The meter counts what earlier attempts of this task have used; that is within what the session has spent.
-  const own = left + task.cost.usd;
-  return { ...policy.budget, maxCostUsd: Math.min(policy.budget.maxCostUsd ?? own, own) };
+/** What is left of the session's limit; refused where that is nothing. */
+async function limitOf({ config, store, purses }: Host, { session }: Candidate): Promise<SessionLimit | null> {
+  const most = config.limits.max_cost_usd;
+  if (most === null) return null;
+  const limit = await sessionLimit(store, purses, session, most);
+  if (limit.spent < most) return limit;
+  throw new BatonError(
+    'E_COST_LIMIT_EXCEEDED',
+    `expected at most ${most} dollars for the session ${session}, and ${limit.spent} are spent`,
+    'limits.max_cost_usd in config.yaml sets the limit',
+  );
 }

@@ -98,7 +98,8 @@ export function responseOf(facts: RunFacts): Response {
   const { response } = aop2.fromReport(reportOf(facts), aop2.MAX_BYTES.RESPONSE - sizeOf([claims, results]) - OTHERS);
   const isAborted = facts.isAborted || task.status === 'cancelled';
   const isBad = response.task_status.state === 'FAILED';
-  const wrong = failure ?? evidence?.findings[0] ?? (isBad ? task.cause : null);
+  const last = task.status === 'deadletter' ? task.cause : null;
+  const wrong = last ?? failure ?? evidence?.findings[0] ?? (isBad ? task.cause : null);
   return {
     ...response,
     task_status: {

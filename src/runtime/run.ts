@@ -68,6 +68,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
     work = unstarted(run, failureOf(cause));
   }
   const after = await settle(host, task, run, facts, live, work, worktree);
+  host.purses.forget(run.id);
   const finished: RunFacts = {
     ...work.told,
     isAborted: work.verdict === 'aborted',

@@ -83,9 +83,9 @@ const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
 
 /** The run's record says what is enforced and by what, and what is not. */
 function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
-  const { chosen, budget, estimate } = prepared;
+  const { chosen, budget, limit, estimate } = prepared;
   const isSeen = chosen.adapter.usage === 'streamed' || surroundings.isMetered;
-  const isLate = !isSeen && (budget.maxCostUsd !== null || budget.maxTokens !== null);
+  const isLate = !isSeen && (budget.maxCostUsd !== null || budget.maxTokens !== null || limit !== null);
   const { missing, ...enforced } = surroundings.enforced;
   facts.tell('run.enforced', {
     ...enforced,
