@@ -4,12 +4,13 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
+import { carries, markEntry } from './census.ts';
 import { endTree } from './end.ts';
 import { statOf } from './identity.ts';
 import { hostFor, sandboxCommand, wrappersOf } from './sandbox.ts';
 import { NO_STREAMS, type Streams, streamsOf } from './streams.ts';
 import { type Ended, type Exit, MARK, type Program, type StartOptions } from './types.ts';
-import { type Watch, watchEscapes } from './watch.ts';
+import { type OnEscape, type Watch, watchEscapes } from './watch.ts';
 import { whereIs } from './where.ts';
 
 /** Where a program is looked for when its environment has no PATH. */
@@ -37,7 +38,14 @@ export async function startProgram(options: StartOptions): Promise<Program> {
     throw notStarted(cause, name, file, cwd);
   });
   const pid = child.pid as number;
-  const watch = sandbox === null ? watchEscapes({ pid, started: child.started }) : UNWATCHED;
+  const told = new Set<number>();
+  const onEscape: OnEscape = (escaped, first) => {
+    // Who carries the mark is found by it.
+    if (told.has(first.pid) || carries(escaped.pid, markEntry(mark))) return;
+    told.add(first.pid);
+    options.onEscape?.(first);
+  };
+  const watch = sandbox === null ? watchEscapes({ pid, started: child.started }, onEscape) : UNWATCHED;
 
   let isExited = false;
   const exited = new Promise<Exit>((settle) => {

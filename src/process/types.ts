@@ -29,6 +29,11 @@ export interface StartOptions {
   /** The value of `MARK`. */
   readonly mark: string;
   readonly sandbox: SandboxSpec | null;
+  /**
+   * Told of the first process of a session that a descendant made without the mark: only by having been seen is it known whose that is. Once
+   * for each session.
+   */
+  onEscape?(first: { readonly pid: number; readonly started: string | null }): void;
 }
 
 export interface Program {

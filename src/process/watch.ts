@@ -34,6 +34,7 @@ interface Watched {
   readonly program: ProcessMark;
   readonly startedAt: number;
   known: Map<number, Known>;
+  readonly onEscape: OnEscape;
   isExited: boolean;
   looks: number;
   dueAt: number;
@@ -43,9 +44,12 @@ const watched = new Set<Watched>();
 let timer: NodeJS.Timeout | null = null;
 let timerAt = Number.POSITIVE_INFINITY;
 
-export function watchEscapes(program: ProcessMark): Watch {
+/** Told once of each descendant that is seen in another session than the program's, with the first process of that session. */
+export type OnEscape = (escaped: Known, first: ProcessMark) => void;
+
+export function watchEscapes(program: ProcessMark, onEscape: OnEscape = () => {}): Watch {
   const now = performance.now();
-  const mine: Watched = { program, startedAt: now, known: new Map(), isExited: false, looks: 0, dueAt: 0 };
+  const mine: Watched = { program, startedAt: now, known: new Map(), onEscape, isExited: false, looks: 0, dueAt: 0 };
   mine.dueAt = nextDue(mine, now);
   watched.add(mine);
   plan();
@@ -97,11 +101,16 @@ function lookNow(): void {
   plan();
 }
 
-function remember({ program, known }: Watched, census: Census): Map<number, Known> {
+function remember({ program, known, onEscape }: Watched, census: Census): Map<number, Known> {
   const next = new Map<number, Known>();
   for (const each of belonging(program, [...known.values()], census)) {
     const { pid, started, session } = each;
-    if (pid !== program.pid && !isDead(each)) next.set(pid, { pid, started, session });
+    if (pid === program.pid || isDead(each)) continue;
+    const one = { pid, started, session };
+    next.set(pid, one);
+    if (session === program.pid || known.get(pid)?.session === session) continue;
+    // Where the first is gone, its number is still the session's.
+    onEscape(one, { pid: session, started: census.get(session)?.started ?? started });
   }
   return next;
 }

@@ -88,6 +88,8 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
       if (stopper.reason !== null) return done(null);
       if (failed.length === 0) {
         facts.tell('run.phase', { phase: phase.phase_id, state: 'passed' });
+        // What has passed is on disk before the next begins: after a crash it is not done again.
+        await facts.written();
         break;
       }
       findings = failed.map(({ checkpoint, check }) => `${checkpoint.checkpoint_id}: ${check.finding}`);

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { AgentSign, ProgramAdapter, RemoteAdapter, TurnRequest } from '../agents/adapter.ts';
 import { BatonError, type ErrorCode } from '../core/errors.ts';
+import { type ProcessMark, statOf } from '../process/identity.ts';
 import { startProgram } from '../process/start.ts';
 import type { Ended, Exit, Program } from '../process/types.ts';
 import type { RunLog, Stream } from './log.ts';
@@ -30,7 +31,8 @@ export interface ProgramTurn extends TurnOptions {
   readonly surroundings: Surroundings;
   /** BATON_… and whatever else this turn has in its environment. */
   readonly env: Readonly<Record<string, string>>;
-  onStart?(pid: number): void;
+  /** Told of the program, and of what it started that can be known by nothing else. */
+  onProcess?(found: ProcessMark): void;
 }
 
 /** Between SIGTERM and SIGKILL. */
@@ -54,8 +56,9 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
     stdin: launch.stdin,
     mark: surroundings.mark,
     sandbox: surroundings.sandbox,
+    onEscape: (escaped) => options.onProcess?.(escaped),
   });
-  options.onStart?.(program.pid);
+  options.onProcess?.({ pid: program.pid, started: statOf(program.pid)?.started ?? null });
   const told = createEar(options.onSign);
   const reader = adapter.reader({
     request,

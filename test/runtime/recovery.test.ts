@@ -1,13 +1,22 @@
 /** What a Baton that died left behind is found, ended and finished, once; what a live one does is not touched. Real processes, really killed. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../src/core/laws/decision.ts';
 import type { TaskMessage as Message } from '../../src/core/laws/messages.ts';
 import type { Supervisor, Task } from '../../src/core/task.ts';
-import { statOf } from '../../src/process/identity.ts';
+import { isDead, statOf } from '../../src/process/identity.ts';
 import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program } from '../../src/process/types.ts';
@@ -29,8 +38,21 @@ const programs: Program[] = [];
 afterEach(async () => {
   stopStarted();
   await Promise.all(programs.splice(0).map((program) => program.end(0)));
+  for (const pid of folders.flatMap(workingIn)) process.kill(pid, 'SIGKILL');
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
+
+/** The processes that are in a folder, whatever they carry. */
+const workingIn = (folder: string): number[] =>
+  readdirSync('/proc').flatMap((name) => {
+    try {
+      const stat = /^\d+$/.test(name) ? statOf(Number(name)) : null;
+      return stat !== null && !isDead(stat) && readlinkSync(`/proc/${name}/cwd`).startsWith(folder) ? stat.pid : [];
+    } catch {
+      // It ended between the list and the look.
+      return [];
+    }
+  });
 
 /** A folder as a user has it, in which Baton is only ever a process of its own. */
 interface Project {
@@ -87,10 +109,15 @@ async function works(baton: ReturnType<typeof startBaton>, what: string, isSo: (
   if (!isSo()) throw new Error(`it ended with ${code} before ${what}: ${baton.err()}`);
 }
 
+const journalOf = ({ dir }: Project): string =>
+  readdirSync(join(dir, 'events'))
+    .map((name) => readFileSync(join(dir, 'events', name), 'utf8'))
+    .join('');
+
 const toDone = (events: readonly Event[]): readonly Event[] =>
   events.filter(({ type, detail }) => type === 'task.transitioned' && detail?.['to'] === 'done');
 
-test('Ctrl-C ends the agent, and the same command goes on', async () => {
+test.each(['SIGINT', 'SIGHUP'] as const)('%s ends the agent, and the same command goes on', async (signal) => {
   const name = newSleep();
   const project = await makeProject(
     `echo $BATON_ATTEMPT >> trace; [ $BATON_ATTEMPT = 1 ] && { setsid sleep ${name} & sleep ${name}; }; ${REPORT}`,
@@ -98,7 +125,7 @@ test('Ctrl-C ends the agent, and the same command goes on', async () => {
   const file = project.task();
   const first = project.run(file);
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
-  first.child.kill('SIGINT');
+  first.child.kill(signal);
   expect(await first.ended).toBe(1);
   expect(first.err()).toContain('the same command goes on where it was left');
   expect(alivePids(name)).toEqual([]);
@@ -110,15 +137,17 @@ test('Ctrl-C ends the agent, and the same command goes on', async () => {
   expect(task).toMatchObject({ status: 'done', attempts: 2 });
   expect(toDone(events)).toHaveLength(1);
   expect(project.read('trace')).toBe('1\n2\n');
+  expect(workingIn(project.workspace)).toEqual([]);
 });
 
-/** Each line of `trace` says who wrote it: the agent, its daemon, its child without an environment; or the second attempt. */
+/** Each line of `trace` says who wrote it: the agent, its daemon, its child without an environment, one that has dropped both; or the second attempt. */
 const WRITERS = `
 write() { while :; do echo $1 >> trace; sleep 0.02; done; }
 if [ $BATON_ATTEMPT = 1 ]; then
   echo $$ > pid
   setsid sh -c 'while :; do echo daemon >> trace; sleep 0.02; done' </dev/null >/dev/null 2>&1 &
   env -i PATH="$PATH" sh -c 'while :; do echo bare >> trace; sleep 0.02; done' </dev/null >/dev/null 2>&1 &
+  setsid env -i PATH="$PATH" sh -c 'while :; do echo nobody >> trace; sleep 0.02; done' </dev/null >/dev/null 2>&1 &
   write first
 fi
 i=0; while [ $i -lt 20 ]; do echo second >> trace; i=$((i+1)); sleep 0.02; done
@@ -131,8 +160,10 @@ test.each(['the agent is alive', 'the agent has ended'])(
     const file = project.task();
     const first = project.run(file);
     await works(first, 'all of them write', () =>
-      ['first', 'daemon', 'bare'].every((who) => project.read('trace').includes(who)),
+      ['first', 'daemon', 'bare', 'nobody'].every((who) => project.read('trace').includes(who)),
     );
+    // What has dropped all that it could be known by was seen, and that is on disk.
+    await until('it is remembered', () => journalOf(project).split('"run.process"').length === 3);
     first.child.kill('SIGKILL');
     await first.ended;
     if (how === 'the agent has ended') process.kill(Number(project.read('pid')), 'SIGKILL');
@@ -149,7 +180,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
     expect(task).toMatchObject({ status: 'done', attempts: 2, runs: 2 });
     expect(toDone(events)).toHaveLength(1);
     expect(events.filter(({ type }) => type === 'run.swept')).toHaveLength(1);
-    expect(alivePids(project.workspace)).toEqual([]);
+    expect(workingIn(project.workspace)).toEqual([]);
   },
 );
 
@@ -160,7 +191,7 @@ test.skipIf(!isBoxed)('Baton is killed: in a sandbox its agent goes with it at o
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
   first.child.kill('SIGKILL');
   await first.ended;
-  await until('nothing is left', () => alivePids(name).length === 0, 5_000);
+  await until('nothing is left', () => alivePids(name).length + workingIn(project.workspace).length === 0, 5_000);
 });
 
 test("a live Baton's run is not touched by another one; when it dies, the one that waits takes over", async () => {
@@ -181,6 +212,7 @@ test("a live Baton's run is not touched by another one; when it dies, the one th
   expect(task).toMatchObject({ status: 'done', attempts: 2 });
   expect(toDone(events)).toHaveLength(1);
   expect(project.read('trace')).toBe('1\n2\n');
+  expect(workingIn(project.workspace)).toEqual([]);
 });
 
 test('after a crash in the second phase the first is not done again', async () => {
@@ -203,6 +235,7 @@ test('after a crash in the second phase the first is not done again', async () =
   expect(await project.run(file).ended).toBe(0);
   expect(project.read('trace')).toBe('one 1\ntwo 1\ntwo 2\nthree 2\n');
   expect((await project.look()).task).toMatchObject({ status: 'done', attempts: 2 });
+  expect(workingIn(project.workspace)).toEqual([]);
 });
 
 /** A process that was, and one that is. */
