@@ -64,8 +64,13 @@ export async function changesSince(census: Census): Promise<Change[]> {
     changed.push({ below, status: 'DELETED', isFolder: was.startsWith(FOLDER) });
   }
   const told = new Set(changed.filter(({ isFolder }) => !isFolder).flatMap(({ below }) => [...above(below)]));
+  // Whoever may write in a folder that is not there yet may make the way to it.
+  const ways = new Set(census.except.flatMap((path) => [...above(toBytes(path))]));
   return changed
     .filter(({ below, status, isFolder }) => !isFolder || status === 'UPDATED' || !told.has(below))
+    .filter(
+      ({ below, status, isFolder }) => !isFolder || status !== 'CREATED' || !ways.has(inside(census.workspace, below)),
+    )
     .map(({ below, status }) => ({ path: toText(inside(census.workspace, below)), status }))
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
