@@ -223,7 +223,7 @@ async function goneBy(time: number, isThere: () => boolean): Promise<boolean> {
  */
 async function endSandbox({ program, wrappers, isExited }: Tree, graceMs: number): Promise<Ended> {
   const group = program.pid;
-  const isThere = (): boolean => !isGroupGone(group) && members(group).length > 0;
+  const isThere = (): boolean => !isGroupGone(group) && hasFirst(group);
   let signal: Ended['signal'] = null;
   if (!isExited()) {
     for (const each of insideOf(group, wrappers)) if (send(each, 'SIGTERM')) signal = 'SIGTERM';
@@ -235,6 +235,19 @@ async function endSandbox({ program, wrappers, isExited }: Tree, graceMs: number
   }
   const isGone = await goneBy(performance.now() + SWEEP_MS, () => !isExited() || isThere());
   return { signal, swept: [], left: isGone ? [] : members(group).map(({ pid }) => pid) };
+}
+
+/** The first process inside was born right after the one outside, so its number is near; only where numbers begin anew all are looked at. */
+const NEAR = 512;
+
+function hasFirst(group: number): boolean {
+  const last = lastPid();
+  if (last === null || last < group) return members(group).length > 0;
+  for (let pid = group; pid <= Math.min(last, group + NEAR); pid++) {
+    const stat = statOf(pid);
+    if (stat !== null && stat.pgid === group && !isDead(stat)) return true;
+  }
+  return false;
 }
 
 function members(group: number): Stat[] {

@@ -17,11 +17,25 @@ export function hostFor(cwd: string, path: string | undefined): Host {
     relay: findRelay(),
     isRoot: process.getuid?.() === 0,
     secrets: secretsOfSystem(),
-    kindOf,
-    linkOf,
+    kindOf: remembered(kinds, kindOf),
+    linkOf: remembered(links, linkOf),
     find: (name) => whereIs(name, path),
   };
 }
+
+/** The system's own folders stay what they are while this process lives; each is looked at once. */
+const FIXED =
+  /^\/(?:(?:usr|bin|sbin|lib|lib32|lib64|libx32|etc|opt|nix|var|proc|dev|run|tmp|root|home)(?:\/(?:bin|lib|local|store)){0,2})?$/;
+const kinds = new Map<string, 'folder' | 'file' | null>();
+const links = new Map<string, string | null>();
+
+const remembered =
+  <T>(known: Map<string, T>, look: (path: string) => T) =>
+  (path: string): T => {
+    if (!FIXED.test(path)) return look(path);
+    if (!known.has(path)) known.set(path, look(path));
+    return known.get(path) as T;
+  };
 
 const findBwrap = (): string | null => whereIs('bwrap') ?? whereIs('/usr/bin/bwrap');
 
