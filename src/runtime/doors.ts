@@ -1,0 +1,99 @@
+/**
+ * How the world outside talks to Baton: messages of any dialect go into the router, tools go through a door. Both know who speaks by the
+ * channel, never by what is said (DESIGN: Agents). Contracts only.
+ */
+import type { Actor } from '../core/laws/messages.ts';
+import type { Outcome } from '../core/report.ts';
+import type { TaskJson } from '../core/task-json.ts';
+import type { Message } from '../protocol/message.ts';
+
+export type Channel = 'stdout' | 'socket' | 'cli' | 'http' | 'mcp' | 'inbox' | 'openclaw';
+
+/** Who speaks, as the channel knows it. */
+export interface Sender {
+  readonly channel: Channel;
+  /** The run that speaks; it may touch its own task and its children. Null for anybody else. */
+  readonly run: string | null;
+  /** The agent's name as Baton knows it: of the run, or of `--as`. Null for a person who speaks as themselves. */
+  readonly agent: string | null;
+  readonly actor: Actor;
+}
+
+/** What became of a message. */
+export interface Routed {
+  readonly result: 'accepted' | 'rejected' | 'unknown' | 'ignored';
+  readonly reason: string | null;
+  /** The task it is about, by Baton's own id. */
+  readonly task: string | null;
+  /** The types of the events that it led to. */
+  readonly events: readonly string[];
+}
+
+export interface Router {
+  /** Every message of a text, in its order. Never throws for what was said; a store that fails does. */
+  take(text: string | Uint8Array, sender: Sender): Promise<readonly Routed[]>;
+  message(message: Message, sender: Sender): Promise<Routed>;
+}
+
+/** What an agent may ask for through tools (MCP, the run's socket, HTTP). Every refusal is a BatonError with a code. */
+export interface Door {
+  /** `aof_task_create`: a child of the run's own task, or a task. */
+  create(ask: {
+    readonly title: string;
+    readonly body?: string;
+    readonly agent?: string;
+    readonly priority?: string;
+    readonly dependsOn?: readonly string[];
+    readonly parentId?: string;
+  }): Promise<TaskJson>;
+  /** `aof_task_update`: status, progress, blockers, notes; as a `status.update`. */
+  update(ask: {
+    readonly taskId?: string;
+    readonly status?: string;
+    readonly progress?: string;
+    readonly blockers?: readonly string[];
+    readonly notes?: string;
+    readonly reason?: string;
+  }): Promise<TaskJson>;
+  /** `aof_task_complete`: as a `completion.report`. Within a run the claim is taken and judged when the run ends. */
+  complete(ask: {
+    readonly taskId?: string;
+    readonly outcome: Exclude<Outcome, 'failed'>;
+    readonly summary?: string;
+    readonly deliverables?: readonly string[];
+    readonly tests?: { readonly total: number; readonly passed: number; readonly failed: number };
+    readonly blockers?: readonly string[];
+    readonly notes?: string;
+    readonly summaryRef?: string;
+    readonly handoffRef?: string;
+  }): Promise<TaskJson>;
+  list(ask: {
+    readonly status?: readonly string[];
+    readonly session?: string;
+    readonly limit?: number;
+  }): Promise<readonly TaskJson[]>;
+  /** `aof_handoff`: a child task with handoff.json and handoff.md. */
+  handoff(ask: {
+    readonly toAgent: string;
+    readonly title?: string;
+    readonly acceptanceCriteria: readonly string[];
+    readonly expectedOutputs?: readonly string[];
+    readonly contextRefs?: readonly string[];
+    readonly constraints?: readonly string[];
+    readonly dueBy?: string;
+    readonly parentTaskId?: string;
+  }): Promise<TaskJson>;
+  /** `aof_message`: any protocol message, as text. */
+  message(text: string): Promise<readonly Routed[]>;
+  /** `baton_report`: the final report of this run, in the words of aop1. */
+  report(ask: {
+    readonly status: 'success' | 'failure' | 'partial';
+    readonly summary: string;
+    readonly detailsFile?: string;
+    readonly metrics?: Readonly<Record<string, string>>;
+  }): Promise<{ readonly accepted: boolean; readonly reason: string | null }>;
+  /** `baton_context`: what this run needs to know, at most `maxChars`. */
+  context(ask: { readonly maxChars?: number }): Promise<string>;
+  /** `baton_wait`: until one of the tasks has ended or changed, or `timeoutMs` (under 55 s) has passed. */
+  wait(ask: { readonly taskIds: readonly string[]; readonly timeoutMs?: number }): Promise<readonly TaskJson[]>;
+}
