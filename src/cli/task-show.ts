@@ -1,34 +1,23 @@
 /** `baton task show`: one task with its text, its runs and all that happened to it. */
-import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
+import type { RunJson } from '../core/task-json.ts';
+import { type ShownTask, shownTask } from '../runtime/lookup.ts';
 import { eventLine } from './event-line.ts';
 import type { InSession } from './globals.ts';
 import { print, printJson } from './io.ts';
 import { bold, dim } from './style.ts';
 import { oneLine, safe, status, time } from './text.ts';
-import { createBlockedBy, findTask, reading } from './with-store.ts';
-
-interface Shown extends TaskJson {
-  readonly runs: readonly RunJson[];
-  readonly events: readonly EventJson[];
-  readonly body: string | null;
-}
+import { findTask, reading } from './with-store.ts';
 
 export async function showTask(id: string, { session, ...globals }: InSession): Promise<void> {
   await reading(globals, async (store) => {
     const task = await findTask(store, id, session);
-    const history = await store.history(task.id);
-    const shown: Shown = {
-      ...taskJson(task, await createBlockedBy(store)(task)),
-      runs: runsOf(history, task.id),
-      events: history.flatMap((record) => eventsOf(record, task.id)),
-      body: await store.text(task.id, 'body'),
-    };
+    const shown = await shownTask(store, task);
     if (globals.json) printJson(shown);
     else print(describe(shown));
   });
 }
 
-function describe(task: Shown): string {
+function describe(task: ShownTask): string {
   const facts = factsOf(task).flatMap(([name, value]) => (value === null ? [] : [`${dim(name.padEnd(11))} ${value}`]));
   const sections = [
     `${bold(task.id)} ${status(task.status)}  ${oneLine(task.title)}`,
@@ -43,7 +32,7 @@ function describe(task: Shown): string {
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
-function factsOf(task: Shown): readonly (readonly [string, string | null])[] {
+function factsOf(task: ShownTask): readonly (readonly [string, string | null])[] {
   const list = (items: readonly string[]): string | null => (items.length === 0 ? null : items.map(oneLine).join(', '));
   const text = (value: string | null): string | null => (value === null ? null : oneLine(value));
   const { usd, tokens_input: input, tokens_output: output } = task.cost;

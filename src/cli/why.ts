@@ -1,6 +1,7 @@
 /** `baton why`: why a task is as it is and what it waits for. */
 import type { Task } from '../core/task.ts';
-import { type Why, why } from '../core/why.ts';
+import type { Why } from '../core/why.ts';
+import { whyTask } from '../runtime/lookup.ts';
 import type { InSession } from './globals.ts';
 import { print, printJson } from './io.ts';
 import { bold, dim } from './style.ts';
@@ -10,18 +11,7 @@ import { findTask, reading } from './with-store.ts';
 export async function explain(id: string, { session, ...globals }: InSession): Promise<void> {
   await reading(globals, async (store) => {
     const task = await findTask(store, id, session);
-    const others = new Map<string, Task | undefined>();
-    for (const other of [...task.dependsOn, ...(task.cause?.task === undefined ? [] : [task.cause.task])]) {
-      others.set(other, await store.find(other));
-    }
-    const running: Task[] = [];
-    if (task.status === 'ready' && task.writes.length > 0) {
-      for await (const other of store.tasks({ status: ['in-progress'] })) running.push(other);
-      for (let { parentId } = task; parentId !== null; parentId = others.get(parentId)?.parentId ?? null) {
-        others.set(parentId, await store.find(parentId));
-      }
-    }
-    const found = why(task, await store.history(task.id), (other) => others.get(other), Date.now(), running);
+    const found = await whyTask(store, task, Date.now());
     if (globals.json) printJson(found);
     else print(describe(found, task));
   });

@@ -13,7 +13,8 @@ const FLOORS = [
   ['store', 'agents', 'workspace'],
   ['runtime'],
   ['session'],
-  ['server', 'cli'],
+  ['server'],
+  ['cli'],
 ];
 const PURE = ['core', 'protocol'];
 

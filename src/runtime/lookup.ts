@@ -1,0 +1,72 @@
+/** How tasks are looked up and shown to whoever asks, by command line or by HTTP: one task by any of its names, and all that is known of it. */
+import { BatonError } from '../core/errors.ts';
+import type { Store } from '../core/store.ts';
+import type { Task } from '../core/task.ts';
+import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
+import { type Why, why } from '../core/why.ts';
+
+/** By id, or by external id: of the session, or of the only one that has it. */
+export async function findTask(store: Store, id: string, session?: string): Promise<Task> {
+  const task = await store.find(id, session);
+  if (task !== undefined) return task;
+  const sessions = session === undefined ? await sessionsWith(store, id) : [];
+  if (sessions.length < 2) throw new BatonError('E_NOT_FOUND', `there is no task ${id}`, 'see: baton task list');
+  throw new BatonError(
+    'E_NOT_FOUND',
+    `there is no single task ${id}: the sessions ${sessions.join(', ')} have one each`,
+    'say which with --session, or name it by its own id',
+  );
+}
+
+async function sessionsWith(store: Store, externalId: string): Promise<string[]> {
+  const sessions: string[] = [];
+  for await (const task of store.tasks()) if (task.externalId === externalId) sessions.push(task.session);
+  return sessions;
+}
+
+/** Finds what tasks wait for; remembers what it has seen, so that a long list asks for each task at most once. */
+export function createBlockedBy(store: Store): (task: Task) => Promise<string[]> {
+  const done = new Map<string, boolean>();
+  return async (task) => {
+    const open: string[] = [];
+    for (const id of task.dependsOn) {
+      if (!done.has(id)) done.set(id, (await store.find(id))?.status === 'done');
+      if (done.get(id) === false) open.push(id);
+    }
+    done.set(task.id, task.status === 'done');
+    return open;
+  };
+}
+
+/** CLI.md: T with `runs`, `events` and `body`. */
+export interface ShownTask extends TaskJson {
+  readonly runs: readonly RunJson[];
+  readonly events: readonly EventJson[];
+  readonly body: string | null;
+}
+
+export async function shownTask(store: Store, task: Task): Promise<ShownTask> {
+  const history = await store.history(task.id);
+  return {
+    ...taskJson(task, await createBlockedBy(store)(task)),
+    runs: runsOf(history, task.id),
+    events: history.flatMap((record) => eventsOf(record, task.id)),
+    body: await store.text(task.id, 'body'),
+  };
+}
+
+/** Why a task is as it is, and what it waits for. */
+export async function whyTask(store: Store, task: Task, now: number): Promise<Why> {
+  const others = new Map<string, Task | undefined>();
+  for (const other of [...task.dependsOn, ...(task.cause?.task === undefined ? [] : [task.cause.task])]) {
+    others.set(other, await store.find(other));
+  }
+  const running: Task[] = [];
+  if (task.status === 'ready' && task.writes.length > 0) {
+    for await (const other of store.tasks({ status: ['in-progress'] })) running.push(other);
+    for (let { parentId } = task; parentId !== null; parentId = others.get(parentId)?.parentId ?? null) {
+      others.set(parentId, await store.find(parentId));
+    }
+  }
+  return why(task, await store.history(task.id), (other) => others.get(other), now, running);
+}
