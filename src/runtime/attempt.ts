@@ -153,6 +153,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       BATON_TASK_FILE: taskFile,
       BATON_SOCKET: socket.path,
       BATON_DETAILS_DIR: details,
+      ...overHttp(given, undo),
     };
 
     const turn = async (prompt: string, phase: Phase | null): Promise<TurnEnd> => {
@@ -206,6 +207,14 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     await close();
     throw cause;
   }
+}
+
+/** Where HTTP listens, and who the run is there until it ends. */
+function overHttp({ host, task, run }: Supervision, undo: (() => unknown)[]): Record<string, string> {
+  const { door } = host;
+  if (door === null) return {};
+  undo.push(() => door.close(run.id));
+  return { BATON_URL: door.url, BATON_TOKEN: door.open({ id: run.id, task: task.id, agent: run.agent }) };
 }
 
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */

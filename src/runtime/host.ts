@@ -30,6 +30,13 @@ export interface Live {
   readonly status: string | null;
 }
 
+/** Where HTTP listens, and the token by which a run is known there: it holds until the run ends. */
+export interface HttpDoor {
+  readonly url: string;
+  open(run: { readonly id: string; readonly task: string; readonly agent: string }): string;
+  close(run: string): void;
+}
+
 export interface Overrides {
   readonly agent?: string;
   readonly model?: string;
@@ -48,6 +55,8 @@ export interface Host {
   readonly supervisor: Supervisor;
   readonly watch: RunWatch;
   readonly purses: Purses;
+  /** Only where `baton serve` listens. */
+  readonly door: HttpDoor | null;
   now(): number;
   countTokens(text: string): number;
   onLive(live: Live): void;
@@ -63,6 +72,7 @@ export interface HostOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly workspace?: string;
   readonly overrides?: Overrides;
+  readonly door?: HttpDoor;
   readonly now?: () => number;
   readonly countTokens?: (text: string) => number;
   readonly onLive?: (live: Live) => void;
@@ -83,6 +93,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     supervisor: { pid, started: started ?? '' },
     watch,
     purses: createPurses(),
+    door: options.door ?? null,
     now: options.now ?? Date.now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),
     onLive: options.onLive ?? (() => {}),
