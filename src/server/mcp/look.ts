@@ -1,0 +1,80 @@
+/** What is behind the addresses of the MCP server, read from the store and the data folder; each bounded, because it goes into a context. */
+import { open, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Store } from '../../core/store.ts';
+import { runId, type Task, taskOfRun } from '../../core/task.ts';
+import { eventsOf, runsOf, taskJson } from '../../core/task-json.ts';
+import { stripControls } from '../../protocol/text/clean.ts';
+import { shorten } from '../../protocol/text/shorten.ts';
+import { logFolder } from '../../runtime/places.ts';
+import type { Look } from './resources.ts';
+
+const MOST_BODY = 100_000;
+/** Of events and runs, the last so many. */
+const MOST_EVENTS = 200;
+const MOST_RUNS = 50;
+const MOST_LOG_BYTES = 64 * 1024;
+const MOST_RESPONSE_BYTES = 2 * 1024 * 1024;
+
+/** `mayRead` says what this caller may see; all of it where it is not given. */
+export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boolean = () => true): Look {
+  const find = async (id: string): Promise<Task | null> => {
+    const task = await store.find(id);
+    return task !== undefined && mayRead(task) ? task : null;
+  };
+  return {
+    async task(id) {
+      const task = await find(id);
+      if (task === null) return null;
+      const history = await store.history(task.id);
+      const body = await store.text(task.id, 'body');
+      return JSON.stringify(
+        {
+          ...taskJson(task, await openOf(store, task)),
+          runs: runsOf(history, task.id).slice(-MOST_RUNS),
+          events: history.flatMap((record) => eventsOf(record, task.id)).slice(-MOST_EVENTS),
+          body: body === null ? null : shorten(body, MOST_BODY),
+        },
+        null,
+        2,
+      );
+    },
+    async log(id) {
+      const task = await find(id);
+      if (task === null) return null;
+      if (task.runs === 0) return '';
+      return endOf(join(logFolder(dir, runId(task.id, task.runs)), 'out.log'));
+    },
+    async response(run) {
+      const owner = taskOfRun(run);
+      const task = owner === null ? null : await find(owner);
+      const number = Number(/\d+$/.exec(run)?.[0] ?? 0);
+      if (task === null || number < 1 || number > task.runs) return null;
+      // By the run's own name, made anew: what was asked for may hold anything.
+      const file = join(logFolder(dir, runId(task.id, number)), 'response.json');
+      const found = await stat(file).catch(() => null);
+      // One that is larger is none of ours: the runtime keeps them small.
+      return found === null || found.size > MOST_RESPONSE_BYTES ? null : readFile(file, 'utf8');
+    },
+  };
+}
+
+async function openOf(store: Store, task: Task): Promise<string[]> {
+  const found = await Promise.all(task.dependsOn.map((id) => store.find(id)));
+  return task.dependsOn.filter((_, i) => found[i]?.status !== 'done');
+}
+
+/** The last bytes of a file as text, and how many came before; nothing where it is not there yet. */
+async function endOf(path: string): Promise<string> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return '';
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - MOST_LOG_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, MOST_LOG_BYTES)), 0, undefined, from);
+    const text = stripControls(new TextDecoder().decode(buffer.subarray(0, bytesRead)));
+    return from === 0 ? text : `(${from} bytes before this are left out)\n${text}`;
+  } finally {
+    await file.close();
+  }
+}

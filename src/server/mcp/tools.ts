@@ -1,0 +1,169 @@
+/** The table of tools: what each is called, takes and gives, and what it asks of the door. No tool knows who calls it; the door does. */
+import * as z from 'zod';
+import type { Door } from '../../runtime/doors.ts';
+import * as inputs from './inputs.ts';
+import { ShownRouted, ShownTask, shownRouted, shownTask, shownTasks, taskLine, words } from './shown.ts';
+
+export interface ToolResult {
+  readonly structured: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** It changes nothing. */
+  readonly reads: boolean;
+  call(door: Door, input: unknown): Promise<ToolResult>;
+}
+
+interface Defined<In extends z.ZodObject, Out extends z.ZodObject> {
+  readonly title: string;
+  readonly description: string;
+  readonly input: In;
+  readonly output: Out;
+  readonly reads?: boolean;
+  call(
+    door: Door,
+    input: z.infer<In>,
+  ): Promise<{ readonly structured: z.infer<Out> & Record<string, unknown>; readonly text: string }>;
+}
+
+/** The server has looked at the input by the tool's own schema before it is called. */
+const tool = <In extends z.ZodObject, Out extends z.ZodObject>(name: string, defined: Defined<In, Out>): Tool => ({
+  reads: false,
+  ...defined,
+  name,
+  call: (door, input) => defined.call(door, input as z.infer<In>),
+});
+
+const OneTask = z.object({ task: ShownTask });
+const SomeTasks = z.object({ tasks: z.array(ShownTask), more: z.number().describe('how many are not shown') });
+
+const DEFAULT_LIST = 20;
+const DEFAULT_CONTEXT_CHARS = 4000;
+const DEFAULT_WAIT_MS = 30_000;
+
+export const TOOLS: readonly Tool[] = [
+  tool('aof_task_create', {
+    title: 'Create a task',
+    description:
+      'Makes a task that somebody else will do: a part of your own task where you work on one. Answers with its id; see baton_wait.',
+    input: inputs.Create,
+    output: OneTask,
+    async call(door, input) {
+      const task = shownTask(await door.create(input));
+      return { structured: { task }, text: `Created ${taskLine(task)}` };
+    },
+  }),
+  tool('aof_task_update', {
+    title: 'Update a task',
+    description: 'Says how far a task is: a status, progress, blockers or notes; at least one of them.',
+    input: inputs.Update,
+    output: OneTask,
+    async call(door, input) {
+      const task = shownTask(await door.update(input));
+      return { structured: { task }, text: `Noted. ${taskLine(task)}` };
+    },
+  }),
+  tool('aof_task_complete', {
+    title: 'Complete a task',
+    description:
+      'Says how a task ended: done, partial, needs_review or blocked. What you claim for your own task is checked when you stop, so stop after this.',
+    input: inputs.Complete,
+    output: OneTask,
+    async call(door, input) {
+      const task = shownTask(await door.complete(input));
+      return {
+        structured: { task },
+        text: `Taken as ${input.outcome}; it counts once it is checked. ${taskLine(task)}`,
+      };
+    },
+  }),
+  tool('aof_task_list', {
+    title: 'List tasks',
+    description: 'The tasks that you may see, by status or session.',
+    input: inputs.List,
+    output: SomeTasks,
+    reads: true,
+    async call(door, input) {
+      const shown = shownTasks(await door.list({ limit: DEFAULT_LIST, ...input }));
+      return { structured: shown, text: lines(shown.tasks, shown.more, 'There is none.') };
+    },
+  }),
+  tool('aof_handoff', {
+    title: 'Hand work on',
+    description:
+      'Hands a part of your task to another agent, with what has to be true when it is done. Answers with the new task; see baton_wait.',
+    input: inputs.Handoff,
+    output: OneTask,
+    async call(door, input) {
+      const task = shownTask(await door.handoff(input));
+      return { structured: { task }, text: `Handed to ${input.toAgent}. ${taskLine(task)}` };
+    },
+  }),
+  tool('aof_message', {
+    title: 'Send a message',
+    description: 'Sends messages of any dialect as text, and answers what became of each.',
+    input: inputs.Message,
+    output: z.object({ results: z.array(ShownRouted), more: z.number() }),
+    async call(door, { text }) {
+      const shown = shownRouted(await door.message(text));
+      const told = shown.results.map(({ result, reason, task }) =>
+        [result, task, reason].filter((part) => part !== null).join(': '),
+      );
+      return { structured: shown, text: told.join('\n') || 'There was no message in it.' };
+    },
+  }),
+  tool('baton_report', {
+    title: 'Report',
+    description:
+      'Your final report, in place of the [AOP:…] block. Call it once, when all is done, and stop after it; the same limits hold.',
+    input: inputs.Report,
+    output: z.object({ accepted: z.boolean(), reason: z.string().nullable() }),
+    async call(door, input) {
+      const { accepted, reason } = await door.report(input);
+      const why = reason === null ? null : words(reason);
+      return {
+        structured: { accepted, reason: why },
+        text: accepted
+          ? `Your report is taken${why === null ? '' : `: ${why}`}.`
+          : `Not accepted: ${why ?? 'no reason'}`,
+      };
+    },
+  }),
+  tool('baton_context', {
+    title: 'What to know',
+    description:
+      'What you need to know for the task that you work on: its objective, what was handed over, its children.',
+    input: inputs.Context,
+    output: z.object({ context: z.string() }),
+    reads: true,
+    async call(door, { maxChars = DEFAULT_CONTEXT_CHARS }) {
+      // The one text that may be longer: it is what was asked for, and how long it may be was said.
+      const context = (await door.context({ maxChars })).slice(0, maxChars);
+      return { structured: { context }, text: context };
+    },
+  }),
+  tool('baton_wait', {
+    title: 'Wait for tasks',
+    description:
+      'Waits until one of the tasks has ended or changed, under a minute; then says how they are. Call it again to go on waiting.',
+    input: inputs.Wait,
+    output: SomeTasks,
+    reads: true,
+    async call(door, { taskIds, timeoutMs = DEFAULT_WAIT_MS }) {
+      const shown = shownTasks(await door.wait({ taskIds, timeoutMs }));
+      return { structured: shown, text: lines(shown.tasks, shown.more, 'None of them has changed.') };
+    },
+  }),
+];
+
+function lines(tasks: readonly ShownTask[], more: number, none: string): string {
+  if (tasks.length === 0) return none;
+  const left = more === 0 ? [] : [`and ${more} more`];
+  return [...tasks.map(taskLine), ...left].join('\n');
+}
