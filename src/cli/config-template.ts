@@ -51,7 +51,10 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 # Dollars per million tokens, where a CLI reports tokens only, as in: gpt-5.3-codex: { input: 1.25, output: 10 }
 #prices: {}
 
-# Whom to tell what, as in: - { on: [task.blocked], to: { webhook: "http://127.0.0.1:9/x" } }
+# Whom to tell what: a webhook (signed, where secret_env names a variable), a command (JSON on its stdin) or a file. For example:
+# - { on: [task.blocked, task.deadletter], to: { webhook: "http://127.0.0.1:9/x", secret_env: HOOK_SECRET } }
+# - { on: [review, shutdown], to: { command: [notify-me] } }
+# - { on: ["run.*"], to: { file: notified.jsonl }, window_seconds: 300 }
 #notify: []
 
 # The folder of exported audit trails, within this one.

@@ -27,6 +27,23 @@ const Agent = z.strictObject({
   token_env: name.optional(),
 });
 
+/** Where a notification goes: exactly one of webhook, command and file. */
+const Channel = z.strictObject({
+  webhook: z.url({ protocol: /^https?$/ }).optional(),
+  /** The variable that holds what webhooks are signed with. */
+  secret_env: name.optional(),
+  command: names.min(1).optional(),
+  file: name.optional(),
+});
+
+const NotifyRule = z.strictObject({
+  /** Names of events, `task.<status>`, or either with `*`. */
+  on: z.array(z.string().regex(/^[\w.*-]+$/)).min(1),
+  to: Channel,
+  /** The same of the same task is told once within so many seconds. */
+  window_seconds: amount.default(300),
+});
+
 const Confidence = { escalate_below: share, refuse_below: share };
 
 /** Each section has its default, so that no file and an empty file mean the same. */
@@ -59,13 +76,17 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   stages: z.record(name, z.strictObject({ agent: name.optional(), role: name.optional() })).default({}),
   prices: z.record(name, z.strictObject({ input: amount, output: amount })).default({}),
-  notify: z.array(z.strictObject({ on: names.min(1), to: z.strictObject({ webhook: z.url() }) })).default([]),
+  notify: z.array(NotifyRule).default([]),
   audit: z.strictObject({ storage_path: name.default('audit') }).prefault({}),
 });
 
-export type Config = z.output<typeof ConfigSchema>;
+/** `handoff_depth` is `max_depth` where the file says one: that setting raises and lowers both limits (DECISIONS §5). */
+export type Config = z.output<typeof ConfigSchema> & { readonly delegation: { readonly handoff_depth?: number } };
 
 export const DEFAULT_CONFIG: Config = ConfigSchema.parse({});
+
+/** The ways in which somebody can be told. */
+const CHANNELS = ['webhook', 'command', 'file'] as const;
 
 /** An agent of one of these kinds is nothing without this field. */
 const NEEDED: Partial<Record<AgentKind, 'command' | 'url'>> = { command: 'command', acp: 'command', openclaw: 'url' };
@@ -80,7 +101,19 @@ export function configOf(value: unknown): Config {
       throw invalid(`agents.${agent}`, `expected a ${needed}, which the kind ${kind} needs, got none`);
     }
   }
-  return parsed.data;
+  for (const [i, { to }] of parsed.data.notify.entries()) {
+    const given = CHANNELS.filter((channel) => to[channel] !== undefined);
+    if (given.length !== 1) {
+      throw invalid(`notify.${i}.to`, `expected one of ${CHANNELS.join(', ')}, got ${given.join(' and ') || 'none'}`);
+    }
+    if (to.secret_env !== undefined && to.webhook === undefined) {
+      throw invalid(`notify.${i}.to`, `expected secret_env with a webhook only, got it with a ${given[0]}`);
+    }
+  }
+  const { delegation, ...rest } = parsed.data;
+  // The limit of a handoff is another one than the default of max_depth, until somebody says which holds.
+  const isSaid = (value as { delegation?: { max_depth?: unknown } } | null)?.delegation?.max_depth !== undefined;
+  return { ...rest, delegation: isSaid ? { ...delegation, handoff_depth: delegation.max_depth } : delegation };
 }
 
 /** A key that is misspelt is also one that is missing; the misspelling is what helps. */

@@ -7,6 +7,7 @@ import type { Supervisor } from '../core/task.ts';
 import { self } from '../process/identity.ts';
 import type { Progress } from './hearing.ts';
 import type { Used } from './meter.ts';
+import { openNotifier } from './notify.ts';
 import { createPurses, type Purses } from './purse.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
 
@@ -83,22 +84,31 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const dir = realpathSync(options.dir);
   const watch = await watchRuns(options.store);
   const { pid, started } = self();
+  const environment = options.environment ?? process.env;
+  const [now, warn] = [options.now ?? Date.now, options.warn ?? (() => {})];
+  const notifier = openNotifier({ store: options.store, dir, config: options.config, environment, watch, now, warn });
   return {
     store: options.store,
     dir,
     config: options.config,
-    environment: options.environment ?? process.env,
+    environment,
     workspace: options.workspace ?? homeOf(dir),
     overrides: options.overrides ?? {},
     supervisor: { pid, started: started ?? '' },
     watch,
     purses: createPurses(),
     door: options.door ?? null,
-    now: options.now ?? Date.now,
+    now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),
     onLive: options.onLive ?? (() => {}),
-    warn: options.warn ?? (() => {}),
-    close: () => watch.close(),
+    warn,
+    async close() {
+      try {
+        await notifier.close();
+      } finally {
+        await watch.close();
+      }
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
 import { recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
+import { tellShutdown } from './shutdown.ts';
 import { LEASE_MS } from './work.ts';
 
 export interface Work {
@@ -34,6 +35,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const running = new Map<string, Running>();
   /** By the name of the agent, for `max_parallel`. */
   const busy = new Map<string, number>();
+  let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
   const forget = host.watch.onRecord(() => bell.ring());
   let failure: unknown = null;
@@ -92,9 +94,11 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     }
   } finally {
     forget();
+    stopped = [...running.keys()];
     await Promise.all([...running.values()].map(({ done }) => done));
   }
   if (failure !== null) throw failure;
+  if (work.leaving.aborted) await tellShutdown(host, stopped);
 }
 
 interface Running {

@@ -93,7 +93,20 @@ describe('what is wrong is named, with its place', () => {
     ],
     [
       { notify: [{ on: ['x'], to: { url: 'http://x' } }] },
-      'config.yaml, notify.0.to: unknown key "url"; the nearest known one is webhook',
+      'config.yaml, notify.0.to: unknown key "url"; the nearest known one is file',
+    ],
+    [{ notify: [{ on: ['x'], to: {} }] }, 'config.yaml, notify.0.to: expected one of webhook, command, file, got none'],
+    [
+      { notify: [{ on: ['x'], to: { file: 'x', command: ['y'] } }] },
+      'config.yaml, notify.0.to: expected one of webhook, command, file, got command and file',
+    ],
+    [
+      { notify: [{ on: ['x'], to: { webhook: 'ftp://x/' } }] },
+      'config.yaml, notify.0.to.webhook: expected a URL, got "ftp://x/"',
+    ],
+    [
+      { notify: [{ on: ['x'], to: { file: 'x', secret_env: 'S' } }] },
+      'config.yaml, notify.0.to: expected secret_env with a webhook only, got it with a file',
     ],
     [{ delegation: { max_depth: 'x' } }, 'config.yaml, delegation.max_depth: expected a number, got "x"'],
     [{ delegation: { max_depth: 1.5 } }, 'config.yaml, delegation.max_depth: expected a whole number, got 1.5'],
