@@ -8,6 +8,7 @@
  * | execute            | in a sandbox, which holds the paths and the network, as long as anything may be read; without one a command can do anything, so only where nothing is restricted |
  * | fetch              | the network is FULL: many agents fetch by their model's provider, past any proxy of ours                     |
  * | think              | always                                                                                                    |
+ * | other, Baton's own | always: the run's socket knows what it may                                                       |
  * | switch_mode, other | nothing is restricted: a mode may be one that no longer asks, and what is not known is not judged          |
  *
  * It judges by names: `..` is resolved, symlinks are not (that needs the disk, and the agent may make one after it asked). A sandbox
@@ -30,6 +31,8 @@ export interface Surroundings {
   readonly access: Access;
   readonly sandboxed: boolean;
   readonly workspace: string;
+  /** Baton's own tools, where it has them. */
+  readonly mcp: { readonly name: string } | null;
 }
 
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
@@ -37,7 +40,7 @@ export type Verdict = { readonly allowed: true } | { readonly allowed: false; re
 const ALLOWED: Verdict = { allowed: true };
 const refused = (why: string): Verdict => ({ allowed: false, why });
 
-export function judge(call: ToolCall, { access, sandboxed, workspace }: Surroundings): Verdict {
+export function judge(call: ToolCall, { access, sandboxed, workspace, mcp }: Surroundings): Verdict {
   const { writePaths, network } = access;
   const readPaths = [...access.readPaths, ...writePaths];
   const paths = [...call.paths];
@@ -70,10 +73,19 @@ export function judge(call: ToolCall, { access, sandboxed, workspace }: Surround
       return network === 'FULL' ? ALLOWED : refused(`the network is ${network}`);
     case 'think':
       return ALLOWED;
+    case 'other':
+      if (mcp !== null && OURS.exec(call.title)?.[1] === mcp.name) return ALLOWED;
+      return unknown(call, access);
     default:
-      return isUnrestricted(access) ? ALLOWED : refused(`what ${call.kind ?? 'a tool of no kind'} does is not known`);
+      return unknown(call, access);
   }
 }
+
+/** How a tool of an MCP server is called. */
+const OURS = /^mcp__([a-z]+)__\w+$/;
+
+const unknown = ({ kind }: ToolCall, access: Access): Verdict =>
+  isUnrestricted(access) ? ALLOWED : refused(`what ${kind ?? 'a tool of no kind'} does is not known`);
 
 /** The whole file system and the whole network. Write paths of `/` can be read too. */
 export const isUnrestricted = ({ writePaths, network }: Access): boolean =>

@@ -146,7 +146,7 @@ function reader(context: ReaderContext): Reader {
   }
 
   function open(capabilities: Json): void {
-    const place = { cwd: request.workspace, mcpServers: [] };
+    const place = { cwd: request.workspace, mcpServers: serversOf(request) };
     const known = request.resume;
     if (known !== null && capabilities['loadSession'] === true) {
       return ask('session/load', { sessionId: known, ...place }, (result) => opened(known, result));
@@ -305,6 +305,13 @@ function reader(context: ReaderContext): Reader {
       emit({ kind: 'error', code: 'E_PROCESS_CRASH', message });
     },
   };
+}
+
+/** Baton's own tools, in the form of session/new. */
+function serversOf({ mcp }: TurnRequest): readonly object[] {
+  if (mcp === null) return [];
+  const [command = '', ...args] = mcp.command;
+  return [{ name: mcp.name, command, args, env: Object.entries(mcp.env).map(([name, value]) => ({ name, value })) }];
 }
 
 /** What a JSON-RPC error means here. The numbers are the protocol's; inside an "internal error" only words tell. */

@@ -11,6 +11,14 @@ export type AgentConfig = Config['agents'][string];
 export const PROVIDERS = ['CLAUDE', 'CODEX', 'GEMINI', 'OPENCODE', 'LOCAL', 'OTHER'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
+/** Baton's own tools, as a program that speaks MCP on its standard input and output. */
+export interface McpProgram {
+  readonly name: 'baton';
+  readonly command: readonly string[];
+  /** All that it needs to know: programs do not pass on all of their environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** What one turn of an agent is asked for. */
 export interface TurnRequest {
   readonly agent: AgentConfig;
@@ -29,6 +37,8 @@ export interface TurnRequest {
   readonly spent?: { readonly tokensInput: number; readonly tokensOutput: number };
   /** A UUID for a new conversation, where the program lets us choose. */
   readonly conversation: string;
+  /** The tools that it can report and hand on with; null where it gets none. */
+  readonly mcp: McpProgram | null;
   /** A folder of this run's own, for files that the program reads. */
   readonly folder: string;
   /** Baton's own environment, to look things up in (endpoints, homes). */

@@ -1,7 +1,21 @@
 /** Claude Code, headless: `claude -p` with a JSON stream, the prompt on its standard input. */
-import type { ProgramAdapter, TurnRequest } from './adapter.ts';
+import { join } from 'node:path';
+import type { Launch, ProgramAdapter, TurnRequest } from './adapter.ts';
 import { claudeReader } from './claude-reader.ts';
-import { envOf, folderOf, isOn, mayWrite, outside, passed, programOf, typed, urls, variable } from './launching.ts';
+import {
+  envOf,
+  folderOf,
+  isOn,
+  MCP_CALL_MS,
+  MCP_START_MS,
+  mayWrite,
+  outside,
+  passed,
+  programOf,
+  typed,
+  urls,
+  variable,
+} from './launching.ts';
 
 const PASS = [
   'ANTHROPIC_API_KEY',
@@ -71,12 +85,13 @@ function permissions(request: TurnRequest): Permissions {
   const webWords = web.length === 0 ? [] : [`no ${web.join(' or ')}, by --disallowedTools`];
   const reads = outside(request, access.readPaths).flatMap((path) => rules('Read', path));
   const fetch = web.includes('WebFetch') ? [] : ['WebFetch'];
+  const ours = request.mcp === null ? [] : [`mcp__${request.mcp.name}__*`];
   if (!mayWrite(request)) {
     // In a sandbox of ours its commands can write nothing, and without them it could hardly look around.
     const denied = [...WRITING, ...(sandboxed ? [] : RUNNING)];
     return {
       mode: 'dontAsk',
-      allow: [...reads, ...(sandboxed ? ['Bash'] : []), ...fetch],
+      allow: [...reads, ...(sandboxed ? ['Bash'] : []), ...fetch, ...ours],
       deny: [...denied, ...web],
       enforces: [`no writes: ${denied.join(', ')} denied by --disallowedTools`, ...webWords],
     };
@@ -85,7 +100,7 @@ function permissions(request: TurnRequest): Permissions {
   const paths = access.writePaths.join(', ');
   return {
     mode: 'dontAsk',
-    allow: [...reads, ...access.writePaths.flatMap((path) => rules('Edit', path)), 'Bash', ...fetch],
+    allow: [...reads, ...access.writePaths.flatMap((path) => rules('Edit', path)), 'Bash', ...fetch, ...ours],
     deny: web,
     enforces: [
       `edits of files only below ${paths}, by --permission-mode dontAsk and --allowedTools; its commands are not held to it`,
@@ -111,6 +126,14 @@ function endpoints(request: TurnRequest): readonly string[] {
   return urls(variable(request, 'ANTHROPIC_BASE_URL') ?? 'https://api.anthropic.com', ...login);
 }
 
+/** Its file of MCP servers. Only these: what a person has set up for themselves is not what a run was granted. */
+function mcpFiles({ mcp, folder }: TurnRequest): Launch['files'] {
+  if (mcp === null) return [];
+  const [command = '', ...args] = mcp.command;
+  const servers = { mcpServers: { [mcp.name]: { type: 'stdio', command, args, env: mcp.env } } };
+  return [{ path: join(folder, 'claude-mcp.json'), content: `${JSON.stringify(servers, null, 2)}\n` }];
+}
+
 export const claude: ProgramAdapter = {
   way: 'program',
   kind: 'claude',
@@ -121,23 +144,30 @@ export const claude: ProgramAdapter = {
 
   launch(request) {
     const { mode, allow, deny, enforces } = permissions(request);
+    const files = mcpFiles(request);
     return {
       command: [
         ...programOf(request, 'claude'),
         ...['-p', '--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
         ...(request.model === null ? [] : ['--model', request.model]),
         ...(request.resume === null ? ['--session-id', request.conversation] : ['--resume', request.resume]),
-        // These two take words up to the next option.
+        ...(files.length === 0 ? [] : ['--strict-mcp-config', '--mcp-config', ...files.map(({ path }) => path)]),
+        // These take words up to the next option.
         ...(allow.length === 0 ? [] : ['--allowedTools', ...allow]),
         ...(deny.length === 0 ? [] : ['--disallowedTools', ...deny]),
         ...['--permission-mode', mode],
         ...request.agent.args,
       ],
       // As root it refuses to bypass permissions outside of a sandbox, unless it is told that it is in one.
-      env: { ...QUIET, ...(mode === 'bypassPermissions' ? { IS_SANDBOX: '1' } : {}), ...envOf(request) },
+      env: {
+        ...QUIET,
+        ...(files.length === 0 ? {} : { MCP_TIMEOUT: String(MCP_START_MS), MCP_TOOL_TIMEOUT: String(MCP_CALL_MS) }),
+        ...(mode === 'bypassPermissions' ? { IS_SANDBOX: '1' } : {}),
+        ...envOf(request),
+      },
       passEnv: passed(request, PASS),
       stdin: typed(request),
-      files: [],
+      files,
       state: folderOf(request, 'CLAUDE_CONFIG_DIR', '.claude', '.claude.json'),
       endpoints: endpoints(request),
       enforces,

@@ -5,6 +5,8 @@ import { at, countOf, type Json, listOf, objectOf, textOf } from './json.ts';
 import {
   envOf,
   folderOf,
+  MCP_CALL_MS,
+  MCP_START_MS,
   mayWrite,
   mayWriteWorkspace,
   outside,
@@ -79,6 +81,23 @@ function sandbox(request: TurnRequest): Pick<Launch, 'enforces'> & { readonly fl
       ...webWords,
     ],
   };
+}
+
+/** A table in one line of TOML; its keys are quoted, because names of variables may be anything. */
+function tools({ mcp }: TurnRequest): readonly string[] {
+  if (mcp === null) return [];
+  const [command = '', ...args] = mcp.command;
+  const env = Object.entries(mcp.env).map(([name, value]) => `${JSON.stringify(name)}=${JSON.stringify(value)}`);
+  const fields = [
+    `command=${JSON.stringify(command)}`,
+    `args=${JSON.stringify(args)}`,
+    `env={${env.join(',')}}`,
+    `startup_timeout_sec=${MCP_START_MS / 1000}`,
+    `tool_timeout_sec=${MCP_CALL_MS / 1000}`,
+    // Nobody is there to be asked, and a tool of ours does nothing that the run may not.
+    'default_tools_approval_mode="approve"',
+  ];
+  return ['-c', `mcp_servers.${mcp.name}={${fields.join(',')}}`];
 }
 
 const RETRY = /^Reconnecting\.\.\. (\d+)\/\d+/;
@@ -177,6 +196,7 @@ export const codex: ProgramAdapter = {
         ...flags,
         ...setting('check_for_update_on_startup', false),
         ...setting('analytics.enabled', false),
+        ...tools(request),
         ...request.agent.args,
         // Going on is a command of its own that takes fewer options, so they all stand before it.
         ...(request.resume === null ? [] : ['resume', request.resume]),

@@ -7,6 +7,7 @@ import {
   envOf,
   inHome,
   isOn,
+  MCP_CALL_MS,
   mayWrite,
   mayWriteWorkspace,
   outside,
@@ -39,6 +40,16 @@ const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },
 } as const;
+
+/** Trusted, so that nobody has to be asked: a tool of ours does nothing that the run may not. */
+function settingsOf({ mcp }: TurnRequest): object {
+  if (mcp === null) return SETTINGS;
+  const [command = '', ...args] = mcp.command;
+  return {
+    ...SETTINGS,
+    mcpServers: { [mcp.name]: { command, args, env: mcp.env, timeout: MCP_CALL_MS, trust: true } },
+  };
+}
 
 /** The longest text that is put together of pieces, to be told at the end. */
 const MAX_LAST = 1024 * 1024;
@@ -183,7 +194,7 @@ export const gemini: ProgramAdapter = {
       },
       passEnv: passed(request, PASS),
       stdin: typed(request),
-      files: [{ path: settings, content: `${JSON.stringify(SETTINGS, null, 2)}\n` }],
+      files: [{ path: settings, content: `${JSON.stringify(settingsOf(request), null, 2)}\n` }],
       state: inHome(request, '.gemini'),
       endpoints: endpoints(request),
       enforces: enforced(request, folders),

@@ -18,6 +18,10 @@ const NETWORK_ENV = [
   'SSL_CERT_DIR',
 ] as const;
 
+/** How long Baton's tools may take to start, and to answer: waiting for a task takes just under a minute. */
+export const MCP_START_MS = 30_000;
+export const MCP_CALL_MS = 120_000;
+
 /** The program and the first of its arguments: config's command in place of the name. */
 export const programOf = (request: TurnRequest, program: string): readonly string[] =>
   request.agent.command ?? [program];

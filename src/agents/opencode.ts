@@ -7,6 +7,7 @@ import {
   envOf,
   folderOf,
   inHome,
+  MCP_CALL_MS,
   mayWrite,
   mayWriteWorkspace,
   outside,
@@ -108,6 +109,18 @@ const below = (path: string): readonly (readonly [string, Rule])[] => [
   [path, 'allow'],
   [`${path}/*`, 'allow'],
 ];
+
+/** Its config with our tools in it. One of somebody's own that cannot be read is left as it is, for opencode to say so. */
+function configOf(request: TurnRequest): Readonly<Record<string, string>> {
+  const { mcp } = request;
+  const set = variable(request, 'OPENCODE_CONFIG_CONTENT');
+  const config = set === null ? {} : parseObject(set);
+  if (mcp === null || config === null) return {};
+  const own = objectOf(config['mcp']) ?? {};
+  const { name, command, env: environment } = mcp;
+  const ours = { type: 'local', command, environment, enabled: true, timeout: MCP_CALL_MS };
+  return { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...config, mcp: { ...own, [name]: ours } }) };
+}
 
 const REFUSED = /rejected permission|rule which prevents|permission.{0,40}denied/i;
 
@@ -214,6 +227,7 @@ export const opencode: ProgramAdapter = {
         ...(request.access.network === 'FULL' ? {} : { OPENCODE_DISABLE_MODELS_FETCH: '1' }),
         OPENCODE_PERMISSION: JSON.stringify(rules),
         ...envOf(request),
+        ...configOf(request),
       },
       passEnv: passed(request, PASS),
       stdin: typed(request),

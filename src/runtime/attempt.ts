@@ -9,6 +9,7 @@ import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import { openLog, type RunLog } from './log.ts';
 import { createMeter, type Meter } from './meter.ts';
+import { ownTools } from './own-tools.ts';
 import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
 import { openRunSocket } from './run-socket.ts';
@@ -24,6 +25,8 @@ export interface Attempt {
   readonly log: RunLog;
   readonly surroundings: Surroundings;
   readonly checker: Checker;
+  /** Whether the agent has Baton's own tools. */
+  readonly hasTools: boolean;
   /** Where the agent may put its details. */
   readonly details: string;
   readonly warnings: string[];
@@ -69,6 +72,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       return hearing.message(found);
     });
     undo.push(() => socket.close());
+    const mark = markOf(host.dir, run.id);
+    const tools = ownTools({ adapter, access, socket: socket.path, run: run.id, task: task.id, mark });
     const details = join(logs, 'agent');
     const taskFile = join(folder, 'task.json');
     await Promise.all([writeFile(taskFile, JSON.stringify(message, null, 2)), mkdir(details, { recursive: true })]);
@@ -85,6 +90,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       // All turns of an attempt are one conversation.
       spent: meter.used,
       conversation: randomUUID(),
+      mcp: tools.mcp,
       folder,
       environment: host.environment,
     });
@@ -115,14 +121,11 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       adapter,
       agent: chosen.agent,
       access,
-      mark: markOf(host.dir, run.id),
+      mark,
       launch,
       here,
       dir: host.dir,
-      own: [
-        { path: folder, writable: true },
-        { path: details, writable: true },
-      ],
+      own: [{ path: folder, writable: true }, { path: details, writable: true }, ...tools.binds],
       folder,
     });
     undo.push(() => surroundings.close());
@@ -194,6 +197,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       log,
       surroundings,
       checker,
+      hasTools: tools.mcp !== null,
       details,
       warnings,
       lastText: () => lastText,

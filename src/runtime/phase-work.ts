@@ -32,6 +32,8 @@ export interface PhaseWork extends Supervision {
   readonly checker: Checker;
   readonly stopper: Stopper;
   readonly hearing: Hearing;
+  /** Whether the agent has Baton's own tools. */
+  readonly hasTools: boolean;
   /** Where the agent writes its details. */
   readonly details: string;
   readonly adapter: Prepared['chosen']['adapter'];
@@ -63,6 +65,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
   const words = {
     message,
     detailsFile: join(work.details, 'details.json'),
+    hasTools: work.hasTools,
     earlier: earlierOf(history, run.id),
     passed,
   };

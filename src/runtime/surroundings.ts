@@ -242,5 +242,6 @@ export function environmentOf(
     const value = environment[name];
     if (value !== undefined) env[name] = value;
   }
-  return { ...env, ...launch.env, ...(isList ? {} : (agent.env as Record<string, string>)) };
+  // The launch has what config sets in it already, and may have added to it.
+  return { ...env, ...(isList ? {} : (agent.env as Record<string, string>)), ...launch.env };
 }

@@ -7,6 +7,8 @@ import type { Passed, Phase } from './phases.ts';
 export interface Words {
   readonly message: TaskMessage;
   readonly detailsFile: string;
+  /** Whether the agent has Baton's own tools. */
+  readonly hasTools: boolean;
   /** Null for a first attempt, and where the one before has not failed. */
   readonly earlier: Earlier | null;
   readonly phase: { readonly phase: Phase; readonly number: number; readonly of: number } | null;
@@ -23,9 +25,11 @@ export interface Earlier {
   readonly findings: readonly string[];
 }
 
-export function wordsFor({ message, detailsFile, earlier, phase, passed, findings, goesOn }: Words): string {
+export function wordsFor(words: Words): string {
+  const { message, detailsFile, hasTools, earlier, phase, passed, findings, goesOn } = words;
   const parts: string[] = [];
   if (!goesOn) parts.push(agentPrompt(message, { detailsFile }).trimEnd());
+  if (!goesOn && hasTools) parts.push(TOOLS);
   if (!goesOn && earlier !== null) parts.push(again(earlier));
   if (phase !== null) parts.push(ofPhase(phase.phase, phase.number, phase.of, passed, goesOn));
   if (findings.length > 0) {
@@ -35,6 +39,9 @@ export function wordsFor({ message, detailsFile, earlier, phase, passed, finding
   }
   return `${parts.join('\n\n')}\n`;
 }
+
+const TOOLS =
+  'In place of the block you may report with the tool baton_report of the MCP server baton, which can also hand parts of the task on.';
 
 const MOST_FINDINGS = 20;
 

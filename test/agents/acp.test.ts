@@ -30,6 +30,7 @@ function requestOf({ config = {}, ...given }: Asked = {}): TurnRequest {
     sandboxed: false,
     budget: { maxCostUsd: null, maxTokens: null },
     resume: null,
+    mcp: null,
     conversation: '0a0a0a0a-0000-4000-8000-000000000000',
     folder: '/runs/1',
     environment: {},
@@ -218,7 +219,7 @@ describe('permissions', () => {
   const WS: Access = { readPaths: ['/ws', '/docs'], writePaths: ['/ws/src'], network: 'NONE' };
   const READ_ONLY: Access = { ...WS, writePaths: [] };
   const allowed = (kind: string | null, paths: string[], access: Access, sandboxed = false): boolean =>
-    judge({ kind, title: '', paths: new Set(paths) }, { access, sandboxed, workspace: '/ws' }).allowed;
+    judge({ kind, title: '', paths: new Set(paths) }, { access, sandboxed, workspace: '/ws', mcp: null }).allowed;
 
   test.each(['edit', 'delete', 'move'])('%s: all paths within the write paths', (kind) => {
     expect(allowed(kind, ['/ws/src/a.ts', 'src/b.ts', './src/../src/c.ts'], WS)).toBe(true);
@@ -248,6 +249,20 @@ describe('permissions', () => {
     expect(allowed('search', [], WS)).toBe(true);
     expect(allowed('search', [], { ...WS, readPaths: ['/docs'] })).toBe(false);
     expect(allowed('search', [], { readPaths: [], writePaths: [], network: 'FULL' })).toBe(false);
+  });
+
+  test("Baton's own tools, and no others of that name's likeness", () => {
+    const call = (title: string, kind = 'other'): boolean =>
+      judge(
+        { kind, title, paths: new Set(['/etc/details.json']) },
+        { access: READ_ONLY, sandboxed: false, workspace: '/ws', mcp: { name: 'baton' } },
+      ).allowed;
+    expect(call('mcp__baton__baton_report')).toBe(true);
+    for (const title of ['mcp__other__baton_report', 'mcp__baton__x; rm -rf /', 'x mcp__baton__y', 'baton', '']) {
+      expect([title, call(title)]).toEqual([title, false]);
+    }
+    expect(call('mcp__baton__baton_report', 'execute')).toBe(false);
+    expect(allowed('other', [], READ_ONLY)).toBe(false);
   });
 
   test('execute: in a sandbox, or where nothing is restricted', () => {

@@ -352,6 +352,73 @@ describe('command', () => {
   });
 });
 
+describe("Baton's own tools", () => {
+  const mcp = {
+    name: 'baton',
+    command: ['/bin/node', '/lib/baton/main.js', 'mcp'],
+    env: { BATON_SOCKET: '/run/r/s', QUOTED: 'a "b"' },
+  } as const;
+
+  test('claude: a file of the run, and only that; allowed also where it may do little', () => {
+    for (const [access, sandboxed] of [
+      [WRITE, false],
+      [READ, false],
+      [READ, true],
+    ] as const) {
+      const made = launch('claude', { mcp, access, sandboxed });
+      const words = made.command.join(' ');
+      expect(words).toContain(' --strict-mcp-config --mcp-config /data/runs/1/claude-mcp.json --allowedTools ');
+      expect(words).toMatch(/--allowedTools [^-]*mcp__baton__\* --/);
+      expect(JSON.parse(made.files[0]?.content ?? '')).toEqual({
+        mcpServers: {
+          baton: { type: 'stdio', command: '/bin/node', args: ['/lib/baton/main.js', 'mcp'], env: mcp.env },
+        },
+      });
+      expect(Number(made.env['MCP_TOOL_TIMEOUT'])).toBeGreaterThan(60_000);
+    }
+    // Where all is allowed it need not be said.
+    expect(line('claude', { mcp, access: WRITE, sandboxed: true })).not.toContain('--allowedTools');
+  });
+
+  test('codex: a table on the command line, with time enough to wait', () => {
+    expect(launch('codex', { mcp }).command).toContain(
+      'mcp_servers.baton={command="/bin/node",args=["/lib/baton/main.js","mcp"],' +
+        'env={"BATON_SOCKET"="/run/r/s","QUOTED"="a \\"b\\""},startup_timeout_sec=30,tool_timeout_sec=120,' +
+        'default_tools_approval_mode="approve"}',
+    );
+    expect(line('codex', { mcp, resume: 'abc' })).toMatch(/-c mcp_servers\.baton=.* resume abc -$/);
+  });
+
+  test('gemini: in the defaults of the run, trusted', () => {
+    const made = launch('gemini', { mcp });
+    expect(JSON.parse(made.files[0]?.content ?? '')).toMatchObject({
+      general: { maxAttempts: 2 },
+      mcpServers: {
+        baton: { command: '/bin/node', args: ['/lib/baton/main.js', 'mcp'], env: mcp.env, trust: true },
+      },
+    });
+  });
+
+  test("opencode: put into the config that there is, whoever's it is", () => {
+    const ours = { type: 'local', command: mcp.command, environment: mcp.env, enabled: true };
+    const made = (fields: Partial<TurnRequest>): unknown =>
+      JSON.parse(launch('opencode', { mcp, ...fields }).env['OPENCODE_CONFIG_CONTENT'] ?? 'null');
+    expect(made({})).toMatchObject({ mcp: { baton: ours } });
+    const own = JSON.stringify({ model: 'a/b', mcp: { mine: { type: 'local' } } });
+    const both = { model: 'a/b', mcp: { mine: { type: 'local' }, baton: ours } };
+    expect(made({ environment: { OPENCODE_CONFIG_CONTENT: own } })).toMatchObject(both);
+    expect(made({ agent: agentOf('opencode', { env: { OPENCODE_CONFIG_CONTENT: own } }) })).toMatchObject(both);
+    // What cannot be read is not ours to replace.
+    const broken = launch('opencode', { mcp, environment: { OPENCODE_CONFIG_CONTENT: '{ // }' } });
+    expect(broken.env['OPENCODE_CONFIG_CONTENT']).toBeUndefined();
+  });
+
+  test.each(PROGRAMS)('%s: nothing of them where there are none', (kind) => {
+    const made = launch(kind);
+    expect(JSON.stringify([made.command, made.env, made.files])).not.toMatch(/mcp/i);
+  });
+});
+
 describe('all of them', () => {
   const KINDS = ['command', ...PROGRAMS] as const;
 

@@ -45,6 +45,7 @@ function requestOf(config: Record<string, unknown> = {}, given: Partial<TurnRequ
     sandboxed: false,
     budget: { maxCostUsd: null, maxTokens: null },
     resume: null,
+    mcp: null,
     conversation: '0a0a0a0a-0000-4000-8000-000000000000',
     folder: '/runs/1',
     environment: { CLAW_TOKEN: 'the-secret' },

@@ -25,6 +25,7 @@ export const requestOf = (kind: AgentKind, fields: Partial<TurnRequest> = {}): T
   sandboxed: false,
   budget: { maxCostUsd: null, maxTokens: null },
   resume: null,
+  mcp: null,
   conversation: '00000000-0000-4000-8000-000000000001',
   folder: '/data/runs/1',
   environment: { HOME: '/home/me' },
