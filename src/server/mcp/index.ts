@@ -2,3 +2,4 @@
 export { lookAt } from './look.ts';
 export type { Look } from './resources.ts';
 export { createMcpServer, type McpOptions } from './server.ts';
+export { type StdioOptions, serveStdio } from './stdio.ts';

@@ -52,6 +52,7 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
       if (task === null || number < 1 || number > task.runs) return null;
       // By the run's own name, made anew: what was asked for may hold anything.
       const file = join(logFolder(dir, runId(task.id, number)), 'response.json');
+      // Not there: the run has not ended, or left none.
       const found = await stat(file).catch(() => null);
       // One that is larger is none of ours: the runtime keeps them small.
       return found === null || found.size > MOST_RESPONSE_BYTES ? null : readFile(file, 'utf8');
@@ -66,6 +67,7 @@ async function openOf(store: Store, task: Task): Promise<string[]> {
 
 /** The last bytes of a file as text, and how many came before; nothing where it is not there yet. */
 async function endOf(path: string): Promise<string> {
+  // Not there: nothing was printed yet.
   const file = await open(path).catch(() => null);
   if (file === null) return '';
   try {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Door } from '../../runtime/doors.ts';
 import * as inputs from './inputs.ts';
-import { ShownRouted, ShownTask, shownRouted, shownTask, shownTasks, taskLine, words } from './shown.ts';
+import { cut, ShownRouted, ShownTask, shownRouted, shownTask, shownTasks, taskLine, words } from './shown.ts';
 
 export interface ToolResult {
   readonly structured: Readonly<Record<string, unknown>>;
@@ -144,7 +144,7 @@ export const TOOLS: readonly Tool[] = [
     reads: true,
     async call(door, { maxChars = DEFAULT_CONTEXT_CHARS }) {
       // The one text that may be longer: it is what was asked for, and how long it may be was said.
-      const context = (await door.context({ maxChars })).slice(0, maxChars);
+      const context = cut(await door.context({ maxChars }), maxChars);
       return { structured: { context }, text: context };
     },
   }),
