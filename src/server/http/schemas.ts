@@ -1,0 +1,168 @@
+/** The shapes of what goes in and out over HTTP: they validate what comes, and `/openapi.json` is made of them. CLI.md's T, events and errors. */
+import * as z from 'zod';
+import { TASK_PRIORITIES, TASK_STATUSES } from '../../core/task.ts';
+
+const text = z.string().min(1);
+const most = (chars: number): z.ZodString => text.max(chars);
+
+export const Status = z.enum(TASK_STATUSES);
+export const Priority = z.enum(TASK_PRIORITIES);
+
+export const TaskShape = z
+  .looseObject({
+    id: z.string(),
+    externalId: z.string().nullable(),
+    title: z.string(),
+    status: Status,
+    priority: Priority,
+    agent: z.string().nullable(),
+    session: z.string(),
+    parentId: z.string().nullable(),
+    depth: z.int(),
+    dependsOn: z.array(z.string()),
+    attempts: z.int(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    blockedBy: z.array(z.string()),
+    cost: z.looseObject({ usd: z.number(), tokens_input: z.number(), tokens_output: z.number() }),
+    summary: z.string().nullable(),
+  })
+  .meta({ id: 'Task' });
+
+export const EventShape = z
+  .looseObject({
+    id: z.string().describe("the record's number and the event's place in it: Last-Event-ID takes it"),
+    seq: z.int(),
+    at: z.iso.datetime(),
+    session: z.string(),
+    type: z.string(),
+    task: z.string().nullable(),
+    run: z.string().nullable(),
+    by: z.string(),
+    byKind: z.enum(['person', 'agent', 'runtime', 'unknown']),
+    detail: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Event' });
+
+export const RunShape = z
+  .looseObject({
+    id: z.string(),
+    attempt: z.int(),
+    agent: z.string(),
+    model: z.string().nullable(),
+    startedAt: z.iso.datetime(),
+    endedAt: z.iso.datetime().nullable(),
+    status: z.enum(['running', 'completed', 'failed', 'expired', 'cancelled']),
+    outcome: z.string().nullable(),
+  })
+  .meta({ id: 'Run' });
+
+export const RunWithTask = z.looseObject({ ...RunShape.shape, task: z.string() });
+
+export const ShownTaskShape = z
+  .looseObject({
+    ...TaskShape.shape,
+    runs: z.array(RunShape),
+    events: z.array(EventShape),
+    body: z.string().nullable(),
+  })
+  .meta({ id: 'TaskWithHistory' });
+
+export const WhyShape = z
+  .looseObject({
+    id: z.string(),
+    status: Status,
+    because: z.array(
+      z.looseObject({
+        event: z.string(),
+        at: z.iso.datetime(),
+        by: z.string(),
+        detail: z.record(z.string(), z.unknown()),
+      }),
+    ),
+    waitsFor: z.array(z.looseObject({ for: z.string(), text: z.string() })),
+  })
+  .meta({ id: 'Why' });
+
+export const RoutedShape = z
+  .looseObject({
+    result: z.enum(['accepted', 'rejected', 'unknown', 'ignored']),
+    reason: z.string().nullable(),
+    task: z.string().nullable(),
+    events: z.array(z.string()),
+  })
+  .meta({ id: 'Routed' });
+
+export const ErrorShape = z
+  .looseObject({
+    error: z.looseObject({ code: z.string(), message: z.string(), hint: z.string().nullable() }),
+  })
+  .meta({ id: 'Error' });
+
+export const ReportShape = z
+  .looseObject({ event_type: z.literal('SESSION_FINAL_REPORT').optional() })
+  .meta({ id: 'SessionFinalReport' });
+export const ResponseShape = z
+  .looseObject({})
+  .describe("the run's RESPONSE, as the contract has it")
+  .meta({ id: 'Response' });
+export const LogLine = z
+  .looseObject({ run: z.string(), stream: z.enum(['out', 'err']), text: z.string() })
+  .meta({ id: 'LogLine' });
+export const HealthShape = z.looseObject({ ok: z.boolean(), version: z.string() }).meta({ id: 'Health' });
+
+export const NewTaskBody = z
+  .strictObject({
+    title: most(500),
+    body: z.string().optional(),
+    agent: most(256).optional(),
+    priority: Priority.optional(),
+    dependsOn: z.array(text).max(1000).optional(),
+    parentId: text.optional(),
+    session: most(256).optional(),
+    status: z.enum(['backlog', 'ready']).optional(),
+    reviewRequired: z.boolean().optional(),
+  })
+  .meta({ id: 'NewTask' });
+
+export const MoveBody = z.strictObject({ status: Status, reason: most(512).optional() }).meta({ id: 'Move' });
+export const ReasonBody = z.strictObject({ reason: most(512).optional() }).meta({ id: 'Reason' });
+export const EmptyBody = z.strictObject({}).meta({ id: 'Nothing' });
+export const EditBody = z
+  .strictObject({ title: most(500).optional(), priority: Priority.optional(), agent: most(256).optional() })
+  .refine((value) => Object.keys(value).length > 0, 'expected a title, a priority or an agent')
+  .meta({ id: 'Edit' });
+
+/** As OpenClaw tells its plugins of it: the event, and where it happened. */
+export const OpenClawBody = z
+  .looseObject({
+    type: z.enum(['message_received', 'session_end']),
+    event: z.record(z.string(), z.unknown()),
+    context: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'OpenClawEvent' });
+
+export const InSession = z.looseObject({
+  session: text.optional().describe('where an external id is in several sessions'),
+});
+export const ListQuery = z.strictObject({
+  status: z.array(Status).optional(),
+  session: text.optional(),
+  limit: z.coerce.number().int().min(1).optional().describe('at most so many'),
+});
+export const MessagesQuery = z.strictObject({
+  as: most(256).optional().describe('a person who speaks for an agent; refused to a run'),
+});
+export const EventsQuery = z.strictObject({
+  task: text.optional(),
+  session: text.optional(),
+  after: z
+    .string()
+    .regex(/^\d+(-\d+)?$/)
+    .optional()
+    .describe('as Last-Event-ID, which goes before it; 0 is all that ever happened'),
+});
+export const LogQuery = z.strictObject({
+  follow: z.enum(['', 'true', '1', 'false', '0']).optional().describe('go on while it runs'),
+  stream: z.enum(['out', 'err']).optional().describe('the bytes of one stream, and not lines of JSON'),
+});

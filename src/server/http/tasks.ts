@@ -1,0 +1,241 @@
+/** `/v1/tasks`: making, listing, showing and changing tasks. What a run asks for goes through its door; what a person asks for, to the laws. */
+import { randomUUID } from 'node:crypto';
+import { BatonError } from '../../core/errors.ts';
+import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
+import type { Store } from '../../core/store.ts';
+import { DEFAULT_SESSION, type Task } from '../../core/task.ts';
+import { type TaskJson, taskJson } from '../../core/task-json.ts';
+import { isFields } from '../../protocol/text/fields.ts';
+import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
+import { newTasksOf } from '../../runtime/new-tasks.ts';
+import { bodyText, fitting, parsedJson } from './body.ts';
+import { type Api, type Call, mayReach, queryOf, reachedTask, senderOf, stream, USER } from './call.ts';
+import { json, refusal } from './problems.ts';
+import { JSON_TYPE, type Route, TEXT_TYPE } from './routes.ts';
+import * as shape from './schemas.ts';
+
+const T = { [JSON_TYPE]: shape.TaskShape };
+const ONCE = { 'Idempotency-Key': 'the same key asked twice acts once and gets the same answer' };
+
+export const taskRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/v1/tasks',
+    summary: 'tasks in the order of their ids; a run sees its own and its children',
+    access: 'run',
+    query: shape.ListQuery,
+    answers: { [JSON_TYPE]: shape.TaskShape.array() },
+    handle: (api, call) => {
+      const query = queryOf(shape.ListQuery, call, ['status']);
+      return stream(api, call, JSON_TYPE, (until) => listed(api, call, query, until));
+    },
+  },
+  {
+    method: 'post',
+    path: '/v1/tasks',
+    summary: 'makes a task of fields, or as baton task add does of a text or of TASKs',
+    access: 'run',
+    headers: ONCE,
+    takes: { [JSON_TYPE]: shape.NewTaskBody, [TEXT_TYPE]: null },
+    status: 201,
+    answers: { [JSON_TYPE]: shape.TaskShape.or(shape.TaskShape.array()) },
+    handle: add,
+  },
+  {
+    method: 'get',
+    path: '/v1/tasks/:id',
+    summary: 'a task with its runs, its events and its text',
+    access: 'run',
+    query: shape.InSession,
+    answers: { [JSON_TYPE]: shape.ShownTaskShape },
+    handle: async (api, call) => json(await shownTask(api.host.store, await reachedTask(api, call, call.param('id')))),
+  },
+  {
+    method: 'patch',
+    path: '/v1/tasks/:id',
+    summary: 'changes what a task says',
+    access: 'person',
+    query: shape.InSession,
+    headers: ONCE,
+    takes: { [JSON_TYPE]: shape.EditBody },
+    answers: T,
+    handle: (api, call) =>
+      change(api, call, shape.EditBody, ({ id }, { agent, title, priority }) => ({
+        type: 'task.edit',
+        id,
+        ...(title === undefined ? {} : { title }),
+        ...(priority === undefined ? {} : { priority }),
+        ...(agent === undefined ? {} : { routing: { agent } }),
+      })),
+  },
+  {
+    method: 'post',
+    path: '/v1/tasks/:id/move',
+    summary: 'gives a task another status, if that is legal; a run says so of its own work as a status.update',
+    access: 'run',
+    query: shape.InSession,
+    headers: ONCE,
+    takes: { [JSON_TYPE]: shape.MoveBody },
+    answers: T,
+    handle: move,
+  },
+  {
+    method: 'post',
+    path: '/v1/tasks/:id/cancel',
+    summary: 'calls a task off, and stops its run',
+    access: 'person',
+    query: shape.InSession,
+    headers: ONCE,
+    takes: { [JSON_TYPE]: shape.ReasonBody },
+    answers: T,
+    handle: (api, call) =>
+      change(api, call, shape.ReasonBody, ({ id }, body) => ({ type: 'task.cancel', id, ...because(body) })),
+  },
+  {
+    method: 'post',
+    path: '/v1/tasks/:id/retry',
+    summary: 'makes a task ready once more, with all its attempts',
+    access: 'person',
+    query: shape.InSession,
+    headers: ONCE,
+    takes: { [JSON_TYPE]: shape.EmptyBody },
+    answers: T,
+    handle: (api, call) => change(api, call, shape.EmptyBody, ({ id }) => ({ type: 'task.retry', id })),
+  },
+  {
+    method: 'get',
+    path: '/v1/tasks/:id/why',
+    summary: 'why a task is as it is and what it waits for, from recorded facts',
+    access: 'run',
+    query: shape.InSession,
+    answers: { [JSON_TYPE]: shape.WhyShape },
+    handle: async (api, call) =>
+      json(await whyTask(api.host.store, await reachedTask(api, call, call.param('id')), api.host.now())),
+  },
+];
+
+const because = ({ reason }: { readonly reason?: string | undefined }): { reason?: string } =>
+  reason === undefined ? {} : { reason };
+
+async function* listed(
+  { host }: Api,
+  { caller }: Call,
+  { status, session, limit = Infinity }: ReturnType<typeof shape.ListQuery.parse>,
+  until: AbortSignal,
+): AsyncGenerator<string> {
+  const blockedBy = createBlockedBy(host.store);
+  const filter = { ...(status === undefined ? {} : { status }), ...(session === undefined ? {} : { session }) };
+  let count = 0;
+  let held = '[';
+  for await (const task of host.store.tasks(filter)) {
+    if (until.aborted || count >= limit) break;
+    if (!mayReach(caller, task)) continue;
+    held += `${count === 0 ? '' : ',\n'}${JSON.stringify(taskJson(task, await blockedBy(task)))}`;
+    count++;
+    if (held.length < 65_536) continue;
+    yield held;
+    held = '';
+  }
+  yield `${held}]\n`;
+}
+
+async function add(api: Api, call: Call): Promise<Response> {
+  const text = await bodyText(call.request);
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(call.request.headers.get('content-type') ?? '');
+  const value = isJson ? parsedJson(text) : undefined;
+  const isFieldsOnly = isFields(value) && !('aop_version' in value) && !('protocol' in value);
+  if (call.caller.kind === 'run') return json(await addAsRun(api, call, value), 201);
+  const tasks = isFieldsOnly ? [newTask(fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
+  if (tasks.some(({ title }) => title.trim() === ''))
+    throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
+  const { store, config } = api.host;
+  const made = await ask(api, call, {
+    type: 'task.add',
+    tasks: await Promise.all(tasks.map((task) => resolved(store, task))),
+    maxDepth: config.delegation.max_depth,
+  });
+  const blockedBy = createBlockedBy(store);
+  const shown: TaskJson[] = [];
+  for (const task of made) shown.push(taskJson(task, await blockedBy(task)));
+  return json(shown.length === 1 ? shown[0] : shown, 201);
+}
+
+/** A child of its own task, with what a tool may say. */
+function addAsRun({ doorFor }: Api, { caller }: Call, value: unknown): Promise<TaskJson> {
+  const { session, status, reviewRequired, ...given } = fitting(shape.NewTaskBody, value, 'body');
+  if (session !== undefined || status !== undefined || reviewRequired !== undefined)
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      'expected a run to leave session, status and reviewRequired out, got one of them',
+    );
+  return doorFor(senderOf(caller, 'http')).create(present(given));
+}
+
+function newTask({ body, agent, ...rest }: ReturnType<typeof shape.NewTaskBody.parse>): NewTask {
+  return {
+    ...present(rest),
+    ...(agent === undefined ? {} : { routing: { agent } }),
+    ...(body === undefined ? {} : { texts: { body } }),
+  };
+}
+
+type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+/** Without what is undefined. */
+const present = <T extends object>(value: T): Present<T> =>
+  Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Present<T>;
+
+/** Ids may be external ones of the task's session, or of the only one that has them; an id that another session uses is an external one here. */
+async function resolved(store: Store, task: NewTask): Promise<NewTask> {
+  const session = task.session ?? DEFAULT_SESSION;
+  const parent = task.parentId;
+  const found =
+    parent === undefined ? undefined : ((await store.find(parent, session)) ?? (await findTask(store, parent)));
+  const holder = task.id === undefined ? undefined : await store.find(task.id);
+  const { id, ...rest } = task;
+  const isTaken = holder !== undefined && holder.session !== session && id !== undefined;
+  return { ...(isTaken ? { ...rest, externalId: id } : task), ...(found === undefined ? {} : { parentId: found.id }) };
+}
+
+async function move(api: Api, call: Call): Promise<Response> {
+  if (call.caller.kind === 'person') {
+    return change(api, call, shape.MoveBody, ({ id }, { status, reason }) => ({
+      type: 'task.move',
+      id,
+      to: status,
+      ...because({ reason }),
+    }));
+  }
+  const task = await reachedTask(api, call, call.param('id'));
+  const body = await bodyOf(call, shape.MoveBody);
+  return json(
+    await api.doorFor(senderOf(call.caller, 'http')).update({ taskId: task.id, status: body.status, ...because(body) }),
+  );
+}
+
+type Body = typeof shape.MoveBody | typeof shape.ReasonBody | typeof shape.EmptyBody | typeof shape.EditBody;
+
+async function bodyOf<S extends Body>(call: Call, schema: S): Promise<ReturnType<S['parse']>> {
+  const text = await bodyText(call.request);
+  return fitting(schema, text.trim() === '' ? {} : parsedJson(text), 'body') as ReturnType<S['parse']>;
+}
+
+async function change<S extends Body>(
+  api: Api,
+  call: Call,
+  schema: S,
+  message: (task: Task, body: ReturnType<S['parse']>) => TaskMessage,
+): Promise<Response> {
+  const before = await reachedTask(api, call, call.param('id'));
+  const [task = before] = await ask(api, call, message(before, await bodyOf(call, schema)));
+  return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
+}
+
+/** As the person; routes that lead here are closed to runs. */
+async function ask({ host }: Api, { request }: Call, message: TaskMessage): Promise<readonly Task[]> {
+  const key = request.headers.get('idempotency-key');
+  if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new BatonError('E_SCHEMA_VALIDATION', 'expected an Idempotency-Key of at most 200 plain characters');
+  const answer = await host.store.send({ message, by: USER, request: key === null ? randomUUID() : `http:${key}` });
+  if (answer.kind === 'refused') throw refusal(answer.refusal);
+  return answer.tasks;
+}
