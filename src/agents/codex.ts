@@ -94,8 +94,6 @@ function tools({ mcp }: TurnRequest): readonly string[] {
     `env={${env.join(',')}}`,
     `startup_timeout_sec=${MCP_START_MS / 1000}`,
     `tool_timeout_sec=${MCP_CALL_MS / 1000}`,
-    // Nobody is there to be asked, and a tool of ours does nothing that the run may not.
-    'default_tools_approval_mode="approve"',
   ];
   return ['-c', `mcp_servers.${mcp.name}={${fields.join(',')}}`];
 }

@@ -383,8 +383,7 @@ describe("Baton's own tools", () => {
   test('codex: a table on the command line, with time enough to wait', () => {
     expect(launch('codex', { mcp }).command).toContain(
       'mcp_servers.baton={command="/bin/node",args=["/lib/baton/main.js","mcp"],' +
-        'env={"BATON_SOCKET"="/run/r/s","QUOTED"="a \\"b\\""},startup_timeout_sec=30,tool_timeout_sec=120,' +
-        'default_tools_approval_mode="approve"}',
+        'env={"BATON_SOCKET"="/run/r/s","QUOTED"="a \\"b\\""},startup_timeout_sec=30,tool_timeout_sec=120}',
     );
     expect(line('codex', { mcp, resume: 'abc' })).toMatch(/-c mcp_servers\.baton=.* resume abc -$/);
   });

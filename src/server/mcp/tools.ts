@@ -74,13 +74,11 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Says how a task ended: done, partial, needs_review or blocked. What you claim for your own task is checked when you stop, so stop after this.',
     input: inputs.Complete,
-    output: OneTask,
+    output: z.object({ task: ShownTask, note: z.string() }),
     async call(door, input) {
       const task = shownTask(await door.complete(input));
-      return {
-        structured: { task },
-        text: `Taken as ${input.outcome}; it counts once it is checked. ${taskLine(task)}`,
-      };
+      const note = `Taken as ${input.outcome}; it counts once it is checked.`;
+      return { structured: { task, note }, text: `${note} ${taskLine(task)}` };
     },
   }),
   tool('aof_task_list', {
