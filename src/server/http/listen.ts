@@ -9,6 +9,8 @@ export interface Listening {
   /** Where runs and people on this machine find it. */
   readonly url: string;
   readonly port: number;
+  /** How many are open now. */
+  connections(): Promise<number>;
   /** Takes no new connection; what is open goes on. */
   stopTaking(): void;
   /** Lets what is under way be answered for a moment, and ends. */
@@ -57,6 +59,10 @@ export async function listen({ host, port, fetch }: ListenOptions): Promise<List
   return {
     url: `http://${name.includes(':') ? `[${name}]` : name}:${taken}`,
     port: taken,
+    connections: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((cause, count) => (cause ? reject(cause) : resolve(count))),
+      ),
     stopTaking,
     async close() {
       stopTaking();
