@@ -3,9 +3,9 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../../core/store.ts';
 import { runId, type Task, taskOfRun } from '../../core/task.ts';
-import { eventsOf, runsOf, taskJson } from '../../core/task-json.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
+import { shownTask } from '../../runtime/lookup.ts';
 import { logFolder } from '../../runtime/places.ts';
 import type { Look } from './resources.ts';
 
@@ -26,18 +26,14 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
     async task(id) {
       const task = await find(id);
       if (task === null) return null;
-      const history = await store.history(task.id);
-      const body = await store.text(task.id, 'body');
-      return JSON.stringify(
-        {
-          ...taskJson(task, await openOf(store, task)),
-          runs: runsOf(history, task.id).slice(-MOST_RUNS),
-          events: history.flatMap((record) => eventsOf(record, task.id)).slice(-MOST_EVENTS),
-          body: body === null ? null : shorten(body, MOST_BODY),
-        },
-        null,
-        2,
-      );
+      const { runs, events, body, ...shown } = await shownTask(store, task);
+      const some = {
+        ...shown,
+        runs: runs.slice(-MOST_RUNS),
+        events: events.slice(-MOST_EVENTS),
+        body: body === null ? null : shorten(body, MOST_BODY),
+      };
+      return JSON.stringify(some, null, 2);
     },
     async log(id) {
       const task = await find(id);
@@ -58,11 +54,6 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
       return found === null || found.size > MOST_RESPONSE_BYTES ? null : readFile(file, 'utf8');
     },
   };
-}
-
-async function openOf(store: Store, task: Task): Promise<string[]> {
-  const found = await Promise.all(task.dependsOn.map((id) => store.find(id)));
-  return task.dependsOn.filter((_, i) => found[i]?.status !== 'done');
 }
 
 /** The last bytes of a file as text, and how many came before; nothing where it is not there yet. */
