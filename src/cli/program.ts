@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { BatonError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Globals } from './globals.ts';
+import { addHooksCommands } from './hooks-commands.ts';
 import { fail } from './io.ts';
 import { type AddCommand, notEmpty } from './options.ts';
 import { addRunCommands } from './run-commands.ts';
@@ -78,6 +79,7 @@ function program(): Command {
   addRunCommands(command);
   addTaskCommands(baton, command);
   addStoreCommands(command);
+  addHooksCommands(baton, command);
 
   command('demo', 'show what Baton does, with no key and no network')
     .addHelpText('after', '\nIt reads a made-up agent answer, and writes nothing.')

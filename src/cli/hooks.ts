@@ -1,0 +1,201 @@
+/** `baton hooks install|remove`: puts our hooks into the settings of claude and codex, and takes exactly that out again. */
+import { mkdirSync, realpathSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { BatonError } from '../core/errors.ts';
+import { runOfCaller } from '../process/caller.ts';
+import { whereIs } from '../process/where.ts';
+import { isFields, parseJson } from '../protocol/text/fields.ts';
+import { readIfThere } from './config-file.ts';
+import { dataFolder } from './data-folder.ts';
+import type { Globals } from './globals.ts';
+import { HOOKED, type Hooked, isEmpty, type Made, withHooks, withoutHooks } from './hooks-settings.ts';
+import { installedAgents } from './installed.ts';
+import { note, print, printJson } from './io.ts';
+import { writing } from './with-store.ts';
+
+interface Options extends Globals {
+  /** For all of the user's projects. */
+  readonly user?: boolean;
+}
+
+/** What of a file is ours beside the hooks. */
+interface Place extends Made {
+  readonly file: boolean;
+  readonly folder: boolean;
+}
+
+type Places = Readonly<Record<string, Place>>;
+
+interface Change {
+  readonly path: string;
+  /** Null is no file. */
+  readonly text: string | null;
+  readonly place: Place | null;
+}
+
+export async function installHooks(names: readonly string[], options: Options): Promise<void> {
+  const programs = named(names, here());
+  const launcher = launcherOf(options);
+  // All of them are looked at before one is written.
+  const dir = dataFolder(options);
+  const before = readPlaces(dir);
+  const changes = programs.flatMap((program): Change[] => {
+    const path = settingsOf(program, options, dir);
+    const text = readIfThere(path);
+    const { text: after, made } = withHooks(text, program, launcher, path);
+    if (after === text) return [];
+    const known = before[path];
+    const place = {
+      file: known?.file === true || text === null,
+      folder: known?.folder === true || !isThere(dirname(path)),
+      hooks: known?.hooks === true || made.hooks,
+      events: [...new Set([...(known?.events ?? []), ...made.events])],
+    };
+    return [{ path, text: after, place }];
+  });
+  await writing(options, async () => {
+    // What has to be undone is on disk before it is done.
+    if (changes.length > 0) writePlaces(dir, { ...before, ...placesOf(changes) });
+    for (const change of changes) apply(change);
+  });
+  tell('hooked', changes, programs, options.json);
+  if (programs.includes('codex')) note(CODEX_TRUST);
+}
+
+const CODEX_TRUST =
+  'baton: codex runs a hook only when you have trusted it: open codex in this project and look at /hooks. Until then it passes them by without a word';
+
+export async function removeHooks(names: readonly string[], options: Options): Promise<void> {
+  refuseAgents();
+  const programs = named(names, HOOKED);
+  const dir = dataFolder(options);
+  const before = readPlaces(dir);
+  const changes = programs.flatMap((program): Change[] => {
+    const path = settingsOf(program, options, dir);
+    const text = readIfThere(path);
+    if (text === null) return [];
+    const place = before[path] ?? null;
+    const after = withoutHooks(text, place, path);
+    return after === text ? [] : [{ path, text: place?.file === true && isEmpty(after) ? null : after, place }];
+  });
+  for (const change of changes) apply(change);
+  const left = Object.entries(before).filter(([path]) => !changes.some((change) => change.path === path));
+  if (left.length < Object.keys(before).length) writePlaces(dir, Object.fromEntries(left));
+  tell('unhooked', changes, programs, options.json);
+}
+
+function tell(word: string, changes: readonly Change[], programs: readonly Hooked[], json: boolean): void {
+  if (json) return printJson({ changed: changes.map(({ path }) => path) });
+  for (const { path, text } of changes) print(`${word}: ${path}${text === null ? ' (removed, for it was ours)' : ''}`);
+  if (changes.length === 0) print(`nothing to change for ${programs.join(' and ')}`);
+}
+
+function named(names: readonly string[], otherwise: readonly Hooked[]): readonly Hooked[] {
+  refuseAgents();
+  const known = names.map((name) => {
+    const found = HOOKED.find((program) => program === name);
+    if (found !== undefined) return found;
+    throw new BatonError('E_USAGE', `expected claude or codex, got ${name}`, 'others have no hooks that Baton knows');
+  });
+  return known.length > 0 ? [...new Set(known)] : otherwise;
+}
+
+/** Settings decide what runs outside of a run's sandbox: not an agent's to change by our hand. */
+function refuseAgents(): void {
+  const run = runOfCaller();
+  if (run !== null)
+    throw new BatonError('E_PERMISSION_DENIED', `hooks are a person's to install or remove, and this came from ${run}`);
+}
+
+function here(): readonly Hooked[] {
+  const found = installedAgents().map(({ name }) => name);
+  const programs = HOOKED.filter((program) => found.includes(program));
+  if (programs.length > 0) return programs;
+  throw new BatonError(
+    'E_AGENT_NOT_FOUND',
+    'expected claude or codex on PATH, found neither',
+    'or name one: baton hooks install claude',
+  );
+}
+
+/** Where a program looks: in the project, or in the user's own folder. */
+function settingsOf(program: Hooked, { user }: Options, dir: string): string {
+  const project = basename(dir) === '.baton' ? dirname(dir) : process.cwd();
+  const own = process.env[program === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'];
+  const folder = user === true ? (own ?? join(homedir(), `.${program}`)) : join(project, `.${program}`);
+  return join(folder, program === 'claude' ? 'settings.json' : 'hooks.json');
+}
+
+/**
+ * How the hooks call us: by name where that leads somewhere, so that the settings can be shared; else by the path of this very program, with a
+ * variable before it that says whose it is.
+ */
+function launcherOf({ dir }: Options): string {
+  const isNamed = whereIs('baton') !== null;
+  const program = isNamed ? 'baton' : `${quoted(process.execPath)} ${quoted(realOf(process.argv[1] ?? ''))}`;
+  if (dir !== undefined) return `BATON_DIR=${quoted(realOf(resolve(dir)))} ${program}`;
+  return isNamed ? program : `BATON_BY_PATH=1 ${program}`;
+}
+
+const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // Not made yet.
+    return path;
+  }
+}
+
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** Beside it and then in its place; through a link, whose file it is that has the settings. */
+function apply({ path, text, place }: Change): void {
+  if (text === null) {
+    rmSync(path);
+    if (place?.folder === true) removeIfEmpty(dirname(path));
+    return;
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  const target = realOf(path);
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode;
+  const next = `${target}.baton-${process.pid}`;
+  writeFileSync(next, text, mode === undefined ? {} : { mode });
+  renameSync(next, target);
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (cause) {
+    // Somebody has put something there since, so it stays.
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw cause;
+  }
+}
+
+const placesFile = (dir: string): string => join(dir, 'hooks', 'installed.json');
+
+const placesOf = (changes: readonly Change[]): Places =>
+  Object.fromEntries(changes.flatMap(({ path, place }) => (place === null ? [] : [[path, place]])));
+
+/** What was made where; what is not readable is as if nothing had been written down. */
+function readPlaces(dir: string): Places {
+  const value = parseJson(readIfThere(placesFile(dir)) ?? '');
+  if (!isFields(value)) return {};
+  const places = Object.entries(value).flatMap(([path, place]): [string, Place][] => {
+    if (!isFields(place) || !Array.isArray(place['events'])) return [];
+    const { file, folder, hooks, events } = place;
+    const names = (events as unknown[]).filter((event) => typeof event === 'string');
+    return [[path, { file: file === true, folder: folder === true, hooks: hooks === true, events: names }]];
+  });
+  return Object.fromEntries(places);
+}
+
+function writePlaces(dir: string, places: Places): void {
+  const path = placesFile(dir);
+  if (Object.keys(places).length === 0) return rmSync(path, { force: true });
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(places, null, 2)}\n`);
+}
