@@ -5,6 +5,7 @@ import type { Store } from '../../core/store.ts';
 import { runId, type Task, taskOfRun } from '../../core/task.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
+import type { Door } from '../../runtime/doors.ts';
 import { shownTask } from '../../runtime/lookup.ts';
 import { logFolder } from '../../runtime/places.ts';
 import type { Look } from './resources.ts';
@@ -55,6 +56,14 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
     },
   };
 }
+
+/** What a run can see of its own task and its children through its door: how they are. What was printed is in its own folders, or not for it. */
+export const lookThrough = (door: Door): Look => ({
+  async task(id) {
+    const [task] = await door.wait({ taskIds: [id], timeoutMs: 0 });
+    return task === undefined ? null : JSON.stringify(task, null, 2);
+  },
+});
 
 /** The last bytes of a file as text, and how many came before; nothing where it is not there yet. */
 async function endOf(path: string): Promise<string> {

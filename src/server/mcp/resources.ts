@@ -5,14 +5,14 @@ import type { Door } from '../../runtime/doors.ts';
 import { sentenceOf } from './failure.ts';
 import { cut, shownTask, taskLine, taskUri } from './shown.ts';
 
-/** Reads what is behind an address. Null is "there is no such thing, or not for you". */
+/** Reads what is behind an address; what it cannot read at all has none. Null is "there is no such thing, or not for you". */
 export interface Look {
   /** JSON of a task, its text, its runs and its events. */
   task(id: string): Promise<string | null>;
   /** What its agents printed: the end of it, where it is long. */
-  log(id: string): Promise<string | null>;
+  log?(id: string): Promise<string | null>;
   /** JSON of the RESPONSE of a run. */
-  response(run: string): Promise<string | null>;
+  response?(run: string): Promise<string | null>;
 }
 
 /** So many tasks are listed; all others have an address too. */
@@ -21,6 +21,7 @@ const MOST_LISTED = 50;
 const NOT_THERE = -32_002;
 
 type Kind = keyof Look;
+type Reader = Look['task'];
 const TEMPLATES: readonly {
   readonly kind: Kind;
   readonly uri: string;
@@ -34,13 +35,15 @@ const TEMPLATES: readonly {
 
 export function addResources(server: McpServer, door: Door, look: Look): void {
   for (const { kind, uri: template, type, title } of TEMPLATES) {
+    const reader = look[kind];
+    if (reader === undefined) continue;
     const list = kind === 'task' ? () => listTasks(door) : undefined;
     server.registerResource(
       kind,
       new ResourceTemplate(template, { list }),
       { title, mimeType: type },
       async (uri, { id }) => {
-        const text = await read(look, kind, decoded(String(id)));
+        const text = await read(reader, decoded(String(id)));
         if (text === null) throw new McpError(NOT_THERE, `there is no ${cut(uri.href, 200)}`);
         return { contents: [{ uri: uri.href, mimeType: type, text }] };
       },
@@ -58,9 +61,9 @@ function decoded(id: string): string {
   }
 }
 
-async function read(look: Look, kind: Kind, id: string): Promise<string | null> {
+async function read(reader: Reader, id: string): Promise<string | null> {
   try {
-    return await look[kind](id);
+    return await reader(id);
   } catch (cause) {
     throw new McpError(ErrorCode.InternalError, sentenceOf(cause));
   }
