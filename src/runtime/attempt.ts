@@ -3,9 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
+import type { Report } from '../core/report.ts';
 import type { ProcessMark } from '../process/identity.ts';
+import type { Found } from '../protocol/index.ts';
+import { agentActor } from './actor.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
+import { openDoor } from './door.ts';
+import type { Sender } from './doors.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import { openLog, type RunLog } from './log.ts';
 import { createMeter, type Meter } from './meter.ts';
@@ -62,14 +67,21 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     undo.push(() => log.close());
     const meter = createMeter(budget, price, beginsAnew(task) ? NOTHING_BEFORE : task.cost);
     const clocks = createClocks(given, stopper, warnings, undo);
+    // One that has ended is looked at once more; it says nothing.
+    const isOpen = run.status === 'running';
+    const routes = createRoutes(given);
     const hearing = createHearing({
       task,
       rails: { finalSignal: policy.requireFinalSignal, minimalReport: policy.requireMinimalReport },
       onProgress: (progress) => live.progress(progress),
+      ...(isOpen ? { route: (found) => routes.take(found) } : {}),
     });
-    const socket = await openRunSocket(folder, (found) => {
-      clocks.alive();
-      return hearing.message(found);
+    if (isOpen) undo.push(...listen(given, hearing, stopper));
+    const sender = senderOf(run, 'socket');
+    const socket = await openRunSocket(folder, {
+      take: (found) => host.router.message(found, sender),
+      door: openDoor({ ...host, sender }),
+      onSign: () => clocks.alive(),
     });
     undo.push(() => socket.close());
     const mark = markOf(host.dir, run.id);
@@ -169,6 +181,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
           ? await remoteTurn({ ...common, adapter })
           : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given) });
       hearing.end();
+      await routes.done();
       meter.nextTurn();
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
       const left = end.ended?.left ?? [];
@@ -211,6 +224,56 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     await close();
     throw cause;
   }
+}
+
+const senderOf = (run: Supervision['run'], channel: Sender['channel']): Sender => ({
+  channel,
+  run: run.id,
+  agent: run.agent,
+  actor: agentActor(run.agent),
+});
+
+/** So many messages of one turn's words act; an agent that prints without end does not fill the journal. */
+const MOST_ROUTED = 1_000;
+
+/** What the agent says and what is not for its run alone: it acts at once, in its order, and before the turn counts as over. */
+function createRoutes({ host, run, task }: Supervision): { take(found: Found): void; done(): Promise<void> } {
+  const sender = senderOf(run, 'stdout');
+  let last: Promise<void> = Promise.resolve();
+  let count = 0;
+  return {
+    take(found) {
+      count += 1;
+      if (count === MOST_ROUTED) host.warn(`${task.id}: its agent says too much; messages after this are not heard`);
+      if (count >= MOST_ROUTED) return;
+      last = last.then(async () => {
+        const { result, reason } = await host.router.message(found, sender);
+        if (result === 'rejected' || result === 'unknown') host.warn(`${task.id}: a message was ${result}: ${reason}`);
+      });
+      // Waited for in `done`; a store that fails is told there.
+      last.catch(() => {});
+    },
+    async done() {
+      await last;
+      count = 0;
+    },
+  };
+}
+
+/** Lets others speak to the run: in this process by its ear, from others by the journal. */
+function listen({ host, run }: Supervision, hearing: Hearing, stopper: Stopper): (() => void)[] {
+  return [
+    host.runs.add(run.id, {
+      hear: (message) => hearing.message(message),
+      end: (code, message) => stopper.stop({ code, message, kind: 'failed' }),
+    }),
+    host.watch.onRecord(({ events }) => {
+      for (const { type, run: of, detail } of events) {
+        if (type !== 'protocol.message.received' || of !== run.id || detail?.['forward'] !== true) continue;
+        hearing.claim(detail['report'] as Report, String(detail['type']));
+      }
+    }),
+  ];
 }
 
 /** Where HTTP listens, and who the run is there until it ends. */

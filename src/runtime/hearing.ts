@@ -1,10 +1,10 @@
 /**
  * What an agent says, heard as data: reports, heartbeats and progress in any dialect, from its own words or its own socket. Who speaks is
- * known by the channel; a message that names another task is not heard.
+ * known by the channel. What is not for the run itself (a handoff, a TASK, a message that names another task) goes on to the router.
  */
 import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
-import { aop2, createDetector, type Found, lastReport } from '../protocol/index.ts';
+import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import { isFields } from '../protocol/text/fields.ts';
 
 export interface Progress {
@@ -25,8 +25,10 @@ export interface Heard {
 export interface Hearing {
   /** A piece of what the agent says. */
   text(piece: string): void;
-  /** A message that came by the run's own socket; answers what became of it. */
-  message(message: Found): { readonly result: 'accepted' | 'rejected' | 'ignored'; readonly reason: string | null };
+  /** A message that somebody has for this run; answers what became of it. */
+  message(message: Message): { readonly result: 'accepted' | 'rejected' | 'ignored'; readonly reason: string | null };
+  /** A report that came by another way. */
+  claim(report: Report, dialect: string): void;
   /** A whole statement has ended; what comes next is another text. */
   pause(): void;
   end(): void;
@@ -41,6 +43,8 @@ export interface HearingOptions {
   readonly rails: aop2.GuardRails;
   onProgress(progress: Progress): void;
   onReport?(heard: Heard): void;
+  /** Takes what the agent says and what is not for its run alone; without it that is not heard. */
+  route?(message: Found): void;
 }
 
 /** Of these, messages that agents may have for other rooms, nothing is kept here. */
@@ -48,21 +52,25 @@ const MOST_REFUSED = 20;
 /** GRAPH_UPDATE blocks that an OUTPUT may speak of. */
 const MOST_NODES = 50;
 
-export function createHearing({ task, rails, onProgress, onReport }: HearingOptions): Hearing {
+export function createHearing({ task, rails, onProgress, onReport, route }: HearingOptions): Hearing {
   let detector = createDetector();
   let heard: Heard | null = null;
   let nodes: Found[] = [];
   const refused: { kind: string; reason: string }[] = [];
   const isMine = (id: unknown): boolean => id === undefined || id === task.id || id === task.externalId;
 
+  let refusal: string | null = null;
   const refuse = (message: Found, reason: string): void => {
+    refusal = reason;
     if (refused.length < MOST_REFUSED)
       refused.push({ kind: `${message.dialect} ${message.kind ?? ''}`.trim(), reason });
   };
 
-  const take = (message: Found): void => {
+  /** @param isSaid by the agent itself, in its own words: then what is not for its run goes on to the router */
+  const take = (message: Found, isSaid: boolean): void => {
     const { dialect, kind, value, valid } = message;
     if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
+    if (isSaid && route !== undefined && !isForRun(message)) return route(message);
     if (dialect === 'output' && kind === 'GRAPH_UPDATE') {
       if (valid && nodes.length < MOST_NODES) nodes.push(message);
       return;
@@ -81,6 +89,14 @@ export function createHearing({ task, rails, onProgress, onReport }: HearingOpti
     onReport?.(heard);
   };
 
+  const isForRun = ({ dialect, kind, value, valid }: Found): boolean => {
+    if (!valid) return false;
+    if (dialect === 'aop1' || dialect === 'output') return true;
+    if (!isMine(isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined)) return false;
+    if (dialect === 'aof') return kind === 'completion.report';
+    return kind === 'RESPONSE' || (kind === 'EVENT' && isSign(value as aop2.EventMessage));
+  };
+
   const event = (said: aop2.EventMessage): void => {
     if (said.event === 'HEARTBEAT') {
       onProgress(progress(said.progress_percentage, said.current_phase, said.current_checkpoint, undefined));
@@ -97,26 +113,27 @@ export function createHearing({ task, rails, onProgress, onReport }: HearingOpti
   };
 
   const end = (): void => {
-    for (const message of detector.end()) take(message);
+    for (const message of detector.end()) take(message, true);
     detector = createDetector();
     nodes = [];
   };
 
   return {
     text(piece) {
-      for (const message of detector.feed(piece)) take(message);
+      for (const message of detector.feed(piece)) take(message, true);
     },
     message(message) {
-      const before = refused.length;
+      refusal = null;
       const dialect = message.dialect;
       if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') {
         return { result: 'ignored', reason: `a run's socket takes reports and signs of progress, not ${dialect}` };
       }
-      take(message);
-      const refusal = refused[before];
-      return refusal === undefined
-        ? { result: 'accepted', reason: null }
-        : { result: 'rejected', reason: refusal.reason };
+      take({ ...message, line: 1 }, false);
+      return { result: refusal === null ? 'accepted' : 'rejected', reason: refusal };
+    },
+    claim(report, dialect) {
+      heard = { report, dialect, missing: [] };
+      onReport?.(heard);
     },
     pause: end,
     end,
@@ -126,6 +143,8 @@ export function createHearing({ task, rails, onProgress, onReport }: HearingOpti
     refused,
   };
 }
+
+const isSign = ({ event }: aop2.EventMessage): boolean => event === 'HEARTBEAT' || event === 'PROGRESS_UPDATE';
 
 const progress = (
   percentage: number | undefined,

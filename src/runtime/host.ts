@@ -3,12 +3,14 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Config } from '../core/config.ts';
 import type { Store } from '../core/store.ts';
-import type { Supervisor } from '../core/task.ts';
+import type { Supervisor, Task } from '../core/task.ts';
 import { self } from '../process/identity.ts';
 import type { Progress } from './hearing.ts';
+import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { Used } from './meter.ts';
 import { openNotifier } from './notify.ts';
 import { createPurses, type Purses } from './purse.ts';
+import { type CodedRouter, createRouter } from './router.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
 
 /** A run as it is at this moment, for whoever shows it. */
@@ -56,6 +58,12 @@ export interface Host {
   readonly supervisor: Supervisor;
   readonly watch: RunWatch;
   readonly purses: Purses;
+  /** The runs that this process watches over. */
+  readonly runs: LiveRuns;
+  /** Where all messages go. */
+  readonly router: CodedRouter;
+  /** Who looks at the evidence for a claim of a task that nobody supervises; told by whoever can (`verdict.ts`). */
+  judge: ((task: Task) => Promise<unknown>) | null;
   /** Only where `baton serve` listens. */
   readonly door: HttpDoor | null;
   now(): number;
@@ -87,16 +95,30 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const environment = options.environment ?? process.env;
   const [now, warn] = [options.now ?? Date.now, options.warn ?? (() => {})];
   const notifier = openNotifier({ store: options.store, dir, config: options.config, environment, watch, now, warn });
-  return {
-    store: options.store,
+  const { store, config } = options;
+  const workspace = options.workspace ?? homeOf(dir);
+  const runs = createLiveRuns();
+  const host: Host = {
+    store,
     dir,
-    config: options.config,
+    config,
     environment,
-    workspace: options.workspace ?? homeOf(dir),
+    workspace,
     overrides: options.overrides ?? {},
     supervisor: { pid, started: started ?? '' },
     watch,
     purses: createPurses(),
+    runs,
+    router: createRouter({
+      store,
+      config,
+      now,
+      runs,
+      dir,
+      workspace,
+      judge: async (task) => host.judge?.(task),
+    }),
+    judge: null,
     door: options.door ?? null,
     now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),
@@ -110,6 +132,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       }
     },
   };
+  return host;
 }
 
 /** The folder that a data folder belongs to: the one that `.baton` lies in. */

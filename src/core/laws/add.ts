@@ -51,11 +51,17 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
   }
   const cycle = findCycle(ids, dependenciesOf(made, draft));
   if (cycle !== null) return closesCycle(cycle);
-  for (const [i, task] of made.entries()) draft.create(task, news[i]?.texts);
+  for (const [i, task] of made.entries()) draft.create(task, textsOf(news[i] as NewTask, task.id));
   for (const task of made) announce(draft, task);
   // One that depends on what has failed is blocked from its beginning.
   settle(draft, ids);
   return draft.decision((made[0] as Task).session, ids);
+}
+
+/** With the id that it has got, where they speak of it. */
+function textsOf({ texts, idWord }: NewTask, id: string): NewTask['texts'] {
+  if (texts === undefined || idWord === undefined) return texts;
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text.replaceAll(idWord, id)]));
 }
 
 /** The order in which a parent is made before its children; those whose parents go in a circle come last, and find none. */

@@ -8,6 +8,7 @@ import { edit } from './edit.ts';
 import type { Actor, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { fail, judge, report, resume } from './runs.ts';
+import { reportTask, update } from './told.ts';
 
 export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);
@@ -31,6 +32,10 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
       return ofTask(draft, message.id, (task) => retry(draft, task));
     case 'task.edit':
       return ofTask(draft, message.id, (task) => edit(draft, task, message));
+    case 'task.update':
+      return ofTask(draft, message.id, (task) => update(draft, task, message));
+    case 'task.report':
+      return ofTask(draft, message.id, (task) => reportTask(draft, task, message));
     case 'run.report':
       return ofRun(draft, message.run, (task) => report(draft, task, message));
     case 'run.judge':

@@ -30,6 +30,8 @@ export interface NewTask {
   readonly reviewRequired?: boolean;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly texts?: Texts;
+  /** A word in its texts that stands for the id that it will get. */
+  readonly idWord?: string;
 }
 
 /** Who claims: its name, and what makes it fit for tasks that name no agent. */
@@ -67,6 +69,34 @@ export type TaskMessage =
       readonly reviewRequired?: boolean;
       readonly metadata?: Readonly<Record<string, unknown>>;
       readonly texts?: Texts;
+    }
+  /** News of a task, said by message: a new status, a line more in its text. */
+  | {
+      readonly type: 'task.update';
+      readonly id: string;
+      /** The run that speaks; it has to be the current one. */
+      readonly run?: string;
+      readonly to?: TaskStatus;
+      readonly reason?: string;
+      readonly messageId?: string;
+      /** The task's `updatedAt` when its text was read: another text is not overwritten. */
+      readonly seen?: number;
+      readonly texts?: Texts;
+      /** What is written down of the message. */
+      readonly detail: Readonly<Record<string, unknown>>;
+    }
+  /** How a task ended that nobody supervises, as the agent says that did it. */
+  | {
+      readonly type: 'task.report';
+      readonly id: string;
+      /** The run that speaks; it has to be the current one. */
+      readonly run?: string;
+      readonly agent: string;
+      readonly outcome: Outcome;
+      readonly summary?: string;
+      readonly messageId?: string;
+      readonly texts?: Texts;
+      readonly detail: Readonly<Record<string, unknown>>;
     }
   /** Takes a task for a new run: the one named, or the most urgent that fits. */
   | {

@@ -10,7 +10,7 @@ import { countedAttempts, type NextStep, nextStep } from './retries.ts';
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 
 /** Where a claim takes the task; done passes through review, where the runtime looks for itself. */
-const CLAIMED: Readonly<Record<Exclude<Outcome, 'failed'>, TaskStatus>> = {
+export const CLAIMED: Readonly<Record<Exclude<Outcome, 'failed'>, TaskStatus>> = {
   done: 'review',
   partial: 'review',
   needs_review: 'review',

@@ -1,0 +1,179 @@
+/**
+ * The door on a socket: a call is one line of JSON, `{"baton":1,"id":N,"call":"create","args":{…}}`, and so is its answer, `{"id":N,"result":…}` or
+ * `{"id":N,"error":{"code","message","hint"}}`. All other lines are text, and may hold messages.
+ */
+import { StringDecoder } from 'node:string_decoder';
+import * as z from 'zod';
+import { BatonError } from '../core/errors.ts';
+import { OUTCOMES } from '../core/report.ts';
+import { parseJson } from '../protocol/text/fields.ts';
+import type { Door } from './doors.ts';
+
+export type DoorMethod = keyof Door;
+
+/** How every call begins, so that it is known by its first bytes. */
+export const CALL_START = '{"baton":1,';
+const MOST_CALL = 10 * 1024 * 1024;
+
+export const encodeCall = (id: number, call: DoorMethod, args: unknown): string =>
+  `${CALL_START}"id":${id},"call":${JSON.stringify(call)},"args":${JSON.stringify(args ?? {})}}\n`;
+
+const text = z.string();
+const texts = z.array(z.string());
+
+/** What each method takes; the same for a socket, for MCP and for HTTP. */
+export const DOOR_ARGS = {
+  create: z.strictObject({
+    title: text.min(1),
+    body: text.optional(),
+    agent: text.min(1).optional(),
+    priority: z.enum(['critical', 'high', 'normal', 'low']).optional(),
+    dependsOn: texts.optional(),
+    parentId: text.min(1).optional(),
+  }),
+  update: z.strictObject({
+    taskId: text.optional(),
+    status: text.optional(),
+    progress: text.optional(),
+    blockers: texts.optional(),
+    notes: text.optional(),
+    reason: text.optional(),
+  }),
+  complete: z.strictObject({
+    taskId: text.optional(),
+    outcome: z.enum(OUTCOMES).exclude(['failed']),
+    summary: text.optional(),
+    deliverables: texts.optional(),
+    tests: z.strictObject({ total: z.int(), passed: z.int(), failed: z.int() }).optional(),
+    blockers: texts.optional(),
+    notes: text.optional(),
+    summaryRef: text.optional(),
+    handoffRef: text.optional(),
+  }),
+  list: z.strictObject({
+    status: texts.optional(),
+    session: text.optional(),
+    limit: z.int().min(1).optional(),
+  }),
+  handoff: z.strictObject({
+    toAgent: text.min(1),
+    title: text.optional(),
+    acceptanceCriteria: texts,
+    expectedOutputs: texts.optional(),
+    contextRefs: texts.optional(),
+    constraints: texts.optional(),
+    dueBy: text.optional(),
+    parentTaskId: text.optional(),
+  }),
+  message: z.strictObject({ text }),
+  report: z.strictObject({
+    status: z.enum(['success', 'failure', 'partial']),
+    summary: text,
+    detailsFile: text.optional(),
+    metrics: z.record(text, text).optional(),
+  }),
+  context: z.strictObject({ maxChars: z.int().min(1).optional() }),
+  wait: z.strictObject({ taskIds: texts.min(1), timeoutMs: z.number().min(0).optional() }),
+} as const satisfies Record<DoorMethod, z.ZodType>;
+
+const Call = z.looseObject({ id: z.number(), call: text, args: z.unknown() });
+
+export type CallAnswer =
+  | { readonly id: number | null; readonly result: unknown }
+  | {
+      readonly id: number | null;
+      readonly error: { readonly code: string; readonly message: string; readonly hint: string | null };
+    };
+
+/** Never throws: whatever goes wrong is the answer. */
+export async function answerCall(door: Door, line: string): Promise<CallAnswer> {
+  const read = Call.safeParse(parseJson(line));
+  if (!read.success)
+    return failure(
+      null,
+      new BatonError('E_SCHEMA_VALIDATION', 'expected a call {"baton":1,"id","call","args"}, got another form'),
+    );
+  const { id, call, args } = read.data;
+  try {
+    return { id, result: await callDoor(door, call, args) };
+  } catch (cause) {
+    return failure(id, cause);
+  }
+}
+
+/** Calls a method by its name, with arguments that nobody has looked at. */
+export async function callDoor(door: Door, call: string, args: unknown): Promise<unknown> {
+  if (!Object.hasOwn(DOOR_ARGS, call)) {
+    throw new BatonError('E_NOT_FOUND', `there is no call ${call}`, `known: ${Object.keys(DOOR_ARGS).join(', ')}`);
+  }
+  const method = call as DoorMethod;
+  const read = DOOR_ARGS[method].safeParse(args ?? {});
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw new BatonError(
+      'E_SCHEMA_VALIDATION',
+      `${call}: ${issue?.path.join('.') || 'args'}: ${issue?.message ?? 'not as expected'}`,
+    );
+  }
+  if (method === 'message') return door.message((read.data as { text: string }).text);
+  return (door[method] as (ask: unknown) => Promise<unknown>)(read.data);
+}
+
+function failure(id: number | null, cause: unknown): CallAnswer {
+  const error =
+    cause instanceof BatonError
+      ? cause
+      : new BatonError('E_UNKNOWN', cause instanceof Error ? cause.message : String(cause));
+  return { id, error: { code: error.code, message: error.message, hint: error.hint } };
+}
+
+export interface SplitterOptions {
+  text(piece: string): void;
+  call(line: string): void;
+  tooLong(): void;
+}
+
+/** Takes calls out of a stream of text, line by line; all else passes through as it comes. */
+export function createSplitter({ text: pass, call, tooLong }: SplitterOptions): {
+  feed(chunk: Uint8Array): void;
+  end(): void;
+} {
+  const decoder = new StringDecoder('utf8');
+  /** The beginning of a line that may be a call. */
+  let held = '';
+  let isText = false;
+
+  const take = (piece: string): void => {
+    for (let rest = piece; rest !== ''; ) {
+      const end = rest.indexOf('\n');
+      const line = end < 0 ? rest : rest.slice(0, end + 1);
+      rest = rest.slice(line.length);
+      if (isText) pass(line);
+      else {
+        held += line;
+        const known = held.slice(0, CALL_START.length);
+        if (!CALL_START.startsWith(known)) {
+          isText = true;
+          pass(held);
+          held = '';
+        } else if (held.length > MOST_CALL) return tooLong();
+      }
+      if (end < 0) continue;
+      if (!isText) {
+        if (held.length > CALL_START.length) call(held.trimEnd());
+        else pass(held);
+      }
+      held = '';
+      isText = false;
+    }
+  };
+  return {
+    feed: (chunk) => take(decoder.write(chunk as Buffer)),
+    end() {
+      take(decoder.end());
+      if (held.length > CALL_START.length) call(held);
+      else if (held !== '') pass(held);
+      held = '';
+    },
+  };
+}

@@ -1,0 +1,267 @@
+/**
+ * What an agent may ask for through tools, whatever the tools come by (MCP, the run's socket, HTTP). What changes a task goes through the router
+ * as the message that it stands for, so that one law holds for all doors.
+ */
+import type { Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
+import type { NewTask } from '../core/laws/messages.ts';
+import type { Store } from '../core/store.ts';
+import {
+  TASK_PRIORITIES,
+  TASK_STATUSES,
+  type Task,
+  type TaskPriority,
+  type TaskStatus,
+  taskOfRun,
+} from '../core/task.ts';
+import { type TaskJson, taskJson } from '../core/task-json.ts';
+import { decodeAofValue, NO_TASK } from '../protocol/aof/index.ts';
+import { SUMMARY_CHARS_MOST } from '../protocol/aop1/limits.ts';
+import type { Message } from '../protocol/message.ts';
+import { charCount } from '../protocol/text/clean.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import { childMessage, taskMessage } from './child.ts';
+import { contextOf } from './door-context.ts';
+import { waitForTasks } from './door-wait.ts';
+import type { Door, Routed, Router, Sender } from './doors.ts';
+import { createBlockedBy, findTask } from './lookup.ts';
+import { MOST_TITLE } from './new-tasks.ts';
+import { notDelegable } from './route-handoff.ts';
+import { isRefusal, ownTask } from './route-who.ts';
+import type { Answered } from './routed.ts';
+
+export interface DoorOptions {
+  readonly store: Store;
+  readonly config: Config;
+  readonly router: Router;
+  readonly sender: Sender;
+  readonly now?: () => number;
+  /** Where tasks work that do not say where. */
+  readonly workspace?: string;
+}
+
+const MOST_LISTED = 100;
+const CONTEXT_CHARS = 8_000;
+
+export function openDoor(options: DoorOptions): Door {
+  const { store, config, router, sender, now = Date.now, workspace = '/' } = options;
+  const parts = { store, config, now, runs: { add: () => () => {}, get: () => undefined }, workspace };
+  const shown = async (task: Task): Promise<TaskJson> => taskJson(task, await createBlockedBy(store)(task));
+
+  const own = async (): Promise<Task | null> => {
+    const task = await ownTask(parts, sender);
+    if (isRefusal(task)) throw new BatonError(task.code, task.message, task.hint);
+    return task;
+  };
+
+  /** The task that is named; that of the run where none is. */
+  const named = async (id: string | undefined): Promise<Task> => {
+    if (id !== undefined) {
+      const mine = sender.run === null ? null : await own();
+      if (mine !== null && (id === mine.id || id === mine.externalId)) return mine;
+      return findTask(store, id);
+    }
+    const mine = await own();
+    if (mine === null) throw new BatonError('E_USAGE', 'expected a taskId: this does not come from a run');
+    return mine;
+  };
+
+  const visible = async (ids: readonly string[]): Promise<Task[]> => {
+    const mine = await own();
+    const tasks: Task[] = [];
+    for (const id of ids) {
+      const task = await named(id);
+      if (mine !== null && task.id !== mine.id && task.parentId !== mine.id) throw notYours(mine, task);
+      tasks.push(task);
+    }
+    return tasks;
+  };
+
+  const say = async (
+    type: string,
+    task: Task,
+    payload: object,
+    more: object = {},
+    extra: object = {},
+  ): Promise<Routed> => {
+    const message = decodeAofValue({
+      protocol: 'aof',
+      version: 1,
+      type,
+      taskId: task.id,
+      fromAgent: sender.agent ?? sender.actor.name,
+      sentAt: new Date(now()).toISOString(),
+      ...more,
+      payload,
+    });
+    const value = { ...(message.value as object), payload: { ...payload, ...extra } };
+    const routed = await router.message({ ...message, value }, sender);
+    if (routed.result !== 'accepted') throw refusalOf(routed);
+    return routed;
+  };
+
+  const create: Door['create'] = async (ask) => {
+    const mine = await own();
+    const parent = ask.parentId === undefined ? mine : await named(ask.parentId);
+    const isPriority = ask.priority === undefined || TASK_PRIORITIES.includes(ask.priority as TaskPriority);
+    if (!isPriority) {
+      throw new BatonError(
+        'E_SCHEMA_VALIDATION',
+        `expected a priority ${TASK_PRIORITIES.join(', ')}, got ${ask.priority}`,
+      );
+    }
+    const title = shorten(ask.title.trim(), MOST_TITLE);
+    const made: NewTask = {
+      title,
+      ...(parent === null ? {} : { parentId: parent.id }),
+      ...(ask.agent === undefined ? {} : { routing: { agent: ask.agent } }),
+      ...(ask.priority === undefined ? {} : { priority: ask.priority as TaskPriority }),
+      ...(ask.dependsOn === undefined ? {} : { dependsOn: ask.dependsOn }),
+      ...(ask.body === undefined ? {} : { texts: { body: ask.body } }),
+    };
+    const tasks = [parent === null ? made : await asChild(parts, sender, parent, mine, made, ask.title)];
+    const answer = await store.send({
+      message: { type: 'task.add', tasks, maxDepth: config.delegation.max_depth },
+      by: sender.actor,
+    });
+    if (answer.kind !== 'refused') return shown(answer.tasks[0] as Task);
+    const { code, message: reason, hint } = answer.refusal;
+    await rejected(store, sender, parent, code, reason);
+    throw new BatonError(code, reason, hint);
+  };
+
+  return {
+    create,
+    async update({ taskId, ...news }) {
+      const task = await named(taskId);
+      await say('status.update', task, present(news));
+      return shown((await store.find(task.id)) ?? task);
+    },
+    async complete({ taskId, summary, notes, ...rest }) {
+      const task = await named(taskId);
+      const words = [summary, notes].filter((text) => text !== undefined && text !== '').join('\n\n');
+      await say('completion.report', task, present({ ...rest, notes: words === '' ? undefined : words }));
+      return shown((await store.find(task.id)) ?? task);
+    },
+    async list({ status, session, limit = MOST_LISTED }) {
+      const mine = await own();
+      const wrong = status?.find((name) => !TASK_STATUSES.includes(name as TaskStatus));
+      if (wrong !== undefined) {
+        throw new BatonError('E_SCHEMA_VALIDATION', `expected a status ${TASK_STATUSES.join(', ')}, got ${wrong}`);
+      }
+      const filter = {
+        ...(status === undefined ? {} : { status: status as TaskStatus[] }),
+        ...(mine === null ? (session === undefined ? {} : { session }) : { session: mine.session }),
+      };
+      const tasks: TaskJson[] = [];
+      for await (const task of store.tasks(filter)) {
+        if (tasks.length >= Math.min(limit, 1_000)) break;
+        // A run sees its own task and its children.
+        if (mine === null || task.id === mine.id || task.parentId === mine.id) tasks.push(await shown(task));
+      }
+      return tasks;
+    },
+    async handoff({ parentTaskId, title, toAgent, ...rest }) {
+      const parent = await named(parentTaskId);
+      const payload = present({ toAgent, ...rest });
+      // Named as its own child, so that the store gives the new one its id.
+      const routed = await say('handoff.request', parent, payload, { toAgent }, title === undefined ? {} : { title });
+      const child = routed.task === null ? undefined : await store.find(routed.task);
+      if (child === undefined) throw new BatonError('E_UNKNOWN', `the handoff of ${parent.id} left no task`);
+      return shown(child);
+    },
+    message: (text) => router.take(text, sender),
+    async report({ status, summary, detailsFile, metrics = {} }) {
+      const mine = await own();
+      if (mine === null) throw new BatonError('E_USAGE', 'expected a run to report, and this does not come from one');
+      const length = charCount(summary);
+      if (length > SUMMARY_CHARS_MOST) {
+        return {
+          accepted: false,
+          reason: `expected a summary of at most ${SUMMARY_CHARS_MOST} characters, got ${length}`,
+        };
+      }
+      if (summary.trim() === '') return { accepted: false, reason: 'expected a summary, got an empty text' };
+      const value = {
+        task: null,
+        summary,
+        detailsFile: detailsFile ?? null,
+        metrics,
+        status,
+        timestamps: { start: null, end: null },
+      };
+      const message: Message = { dialect: 'aop1', kind: 'report', valid: true, problems: [], value };
+      const { result, reason } = await router.message(message, sender);
+      return { accepted: result === 'accepted', reason: result === 'accepted' ? null : reason };
+    },
+    async context({ maxChars = CONTEXT_CHARS }) {
+      const mine = await own();
+      if (mine === null) throw new BatonError('E_USAGE', 'expected a run to ask for its context, and this is none');
+      return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars);
+    },
+    async wait({ taskIds, timeoutMs }) {
+      const ended = await waitForTasks(store, await visible(taskIds), timeoutMs);
+      return Promise.all(ended.map(shown));
+    },
+  };
+}
+
+const present = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+const notYours = (mine: Task, task: Task): BatonError =>
+  new BatonError('E_PERMISSION_DENIED', `this run may look at ${mine.id} and its children, and not at ${task.id}`);
+
+function refusalOf(routed: Routed): BatonError {
+  const { code, hint } = routed as Partial<Answered> & Routed;
+  return new BatonError(code ?? 'E_SCHEMA_VALIDATION', routed.reason ?? 'it was not taken', hint ?? null);
+}
+
+/** A part of another task works where that one does, and may do no more. */
+async function asChild(
+  parts: Parameters<typeof notDelegable>[0],
+  sender: Sender,
+  parent: Task,
+  own: Task | null,
+  made: NewTask,
+  title: string,
+): Promise<NewTask> {
+  const { store, now, workspace = '/' } = parts;
+  const of = await taskMessage(store, parent, workspace);
+  const refusal = await notDelegable(parts, { sender }, parent, own, of);
+  if (refusal !== null) {
+    await rejected(store, sender, parent, refusal.code, refusal.message);
+    throw new BatonError(refusal.code, refusal.message, refusal.hint);
+  }
+  const objective = made.texts?.['body']?.trim() ? `${title}\n\n${made.texts['body']}` : title;
+  const message = childMessage(parent, of, {
+    taskId: NO_TASK,
+    agent: made.routing?.agent ?? null,
+    objective,
+    from: sender.agent ?? sender.actor.name,
+    createdAt: new Date(now()).toISOString(),
+  });
+  const texts = { body: made.texts?.['body'] ?? title, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` };
+  return { ...made, texts, idWord: NO_TASK };
+}
+
+async function rejected(
+  store: Store,
+  sender: Sender,
+  parent: Task | null,
+  code: string,
+  reason: string,
+): Promise<void> {
+  const task = parent?.id ?? (sender.run === null ? null : taskOfRun(sender.run));
+  const about = { ...(task === null ? {} : { task }), ...(sender.run === null ? {} : { run: sender.run }) };
+  const detail = { type: 'task.create', channel: sender.channel, code, reason };
+  await store.send({
+    message: {
+      type: 'note',
+      event: parent === null ? 'protocol.message.rejected' : 'delegation.rejected',
+      ...about,
+      detail,
+    },
+    by: sender.actor,
+  });
+}

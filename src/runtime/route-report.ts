@@ -1,0 +1,134 @@
+/**
+ * A report by message: given to the run that it is about, which is judged when it ends; applied at once where nobody watches over the task. A
+ * report of another run than the current one is refused, and kept for the record.
+ */
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Report } from '../core/report.ts';
+import { isRunning, TASK_STATUSES, type Task } from '../core/task.ts';
+import { lastReport } from '../protocol/convert.ts';
+import { isFields } from '../protocol/text/fields.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import { isWatched, staleRun } from './route-who.ts';
+import {
+  type Answered,
+  accepted,
+  ignored,
+  keptReport,
+  messageIdOf,
+  no,
+  note,
+  originOf,
+  RECEIVED,
+  type RouterOptions,
+  reject,
+  type Said,
+  WARNING,
+} from './routed.ts';
+
+export const reportIn = ({ message }: Said): Report | null => lastReport([{ ...message, line: 1 }]);
+
+const SUMMARY_CHARS = 500;
+
+export async function takeReport(options: RouterOptions, said: Said, task: Task, report: Report): Promise<Answered> {
+  const { message, sender } = said;
+  const messageId = messageIdOf(message);
+  if (messageId !== undefined && task.messages.includes(messageId)) return again(task, messageId);
+  const { run } = task;
+  const named = runNamed(message.value);
+  if (named !== null && named !== run?.id) {
+    return reject(options, said, task, staleRun(task, named), { report: keptReport(report) });
+  }
+  const missing = await missingRefs(options, task, report);
+  for (const ref of missing) {
+    const reason = `${ref} is referred to, and it is not there`;
+    await note(options, said, WARNING, { task: task.id, run: run?.id }, { ...originOf(said), reason });
+  }
+  const warned = missing.length > 0 ? [WARNING] : [];
+  const claim = { ...originOf(said), outcome: report.outcome, report: keptReport(report) };
+
+  if (run !== null && isRunning(task)) {
+    const ear = options.runs.get(run.id);
+    if (ear !== undefined) {
+      const heard = ear.hear(message);
+      if (heard.result === 'ignored') return ignored(heard.reason ?? 'it says nothing to this run', task.id);
+      if (heard.result === 'rejected') {
+        return reject(options, said, task, no('E_SCHEMA_VALIDATION', heard.reason ?? 'it was not taken'));
+      }
+      // Acknowledged means on disk: a run whose Baton dies is resumed with what it had said.
+      await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim);
+      return accepted(task.id, [...warned, RECEIVED], `${run.id} has said how it ended; that is judged when it ends`);
+    }
+    if (isWatched(run)) {
+      // Whoever watches over it reads the journal.
+      await note(options, said, RECEIVED, { task: task.id, run: run.id }, { ...claim, forward: true });
+      return accepted(task.id, [...warned, RECEIVED], `handed to ${run.id}, which is judged when it ends`);
+    }
+  }
+
+  const summary = shorten(report.summary.trim(), SUMMARY_CHARS);
+  const { report: _, ...detail } = claim;
+  const answer = await options.store.send({
+    message: {
+      type: 'task.report',
+      id: task.id,
+      ...(run !== null && isRunning(task) ? { run: run.id } : {}),
+      agent: sender.agent ?? task.routing.agent ?? sender.actor.name,
+      outcome: report.outcome,
+      ...(summary === '' ? {} : { summary }),
+      ...(messageId === undefined ? {} : { messageId }),
+      detail,
+    },
+    by: sender.actor,
+  });
+  if (answer.kind === 'refused') {
+    return reject(options, said, task, answer.refusal, { report: keptReport(report) });
+  }
+  if (answer.kind === 'same') return accepted(task.id, warned, `${task.id} is ${task.status} already`);
+  const events = [...warned, RECEIVED, 'run.reported', 'task.transitioned'];
+  const after = answer.tasks[0];
+  if (after?.status !== 'review' || options.judge === undefined) return accepted(task.id, events);
+  await options.judge(after);
+  const judged = await options.store.find(task.id);
+  if (judged?.status === 'done') events.push('run.judged', 'task.transitioned');
+  return accepted(task.id, events);
+}
+
+export const again = (task: Task, messageId: string): Answered =>
+  accepted(task.id, [], `the message ${messageId} was taken before; it acts once`);
+
+/** A report may name its run; all run files do. */
+function runNamed(value: unknown): string | null {
+  if (!isFields(value)) return null;
+  const payload = isFields(value['payload']) ? value['payload'] : {};
+  const extensions = isFields(value['extensions']) ? value['extensions'] : {};
+  const named = value['runId'] ?? payload['runId'] ?? extensions['x_run_id'];
+  return typeof named === 'string' ? named : null;
+}
+
+/** The files that a report refers to and that are nowhere to be found: it counts all the same. */
+async function missingRefs({ store, dir, workspace }: RouterOptions, task: Task, report: Report): Promise<string[]> {
+  const missing: string[] = [];
+  for (const ref of [report.detailsFile, report.handoffFile]) {
+    if (ref === null || dir === undefined) continue;
+    if ((await store.text(task.id, ref)) !== null) continue;
+    const places = [
+      ...TASK_STATUSES.map((status) => join(dir, 'tasks', status, task.id, ref)),
+      resolve(workspace ?? dir, ref),
+      ...(typeof task.metadata['workspace'] === 'string' ? [resolve(task.metadata['workspace'], ref)] : []),
+    ];
+    const found = await Promise.all(places.map(isThere));
+    if (!found.includes(true)) missing.push(ref);
+  }
+  return missing;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    // Whatever keeps us from looking: it cannot be shown to be there, and that is only a warning.
+    return false;
+  }
+}

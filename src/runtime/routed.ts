@@ -1,0 +1,135 @@
+/** What the parts of the router share: what they work with, and how a refusal is written down and answered. */
+import type { Config } from '../core/config.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Refusal } from '../core/laws/decision.ts';
+import type { Report } from '../core/report.ts';
+import type { Store } from '../core/store.ts';
+import type { Task } from '../core/task.ts';
+import type { Message } from '../protocol/message.ts';
+import { isFields } from '../protocol/text/fields.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import type { Routed, Sender } from './doors.ts';
+import type { LiveRuns } from './live-runs.ts';
+
+export interface RouterOptions {
+  readonly store: Store;
+  readonly config: Config;
+  readonly now: () => number;
+  readonly runs: LiveRuns;
+  /** The data folder, where there is one: what a report refers to is looked for there. */
+  readonly dir?: string;
+  /** Where tasks work that do not say where. */
+  readonly workspace?: string;
+  /** Looks at the evidence for a task that was reported and that nobody supervises; without it that waits in review for whoever can. */
+  readonly judge?: (task: Task) => Promise<unknown>;
+}
+
+/** An answer with the code of a refusal, for those who answer with codes. */
+export interface Answered extends Routed {
+  readonly code: ErrorCode | null;
+  readonly hint: string | null;
+}
+
+/** One message on its way. */
+export interface Said {
+  readonly message: Message;
+  readonly sender: Sender;
+}
+
+export const RECEIVED = 'protocol.message.received';
+export const REJECTED = 'protocol.message.rejected';
+export const UNKNOWN = 'protocol.message.unknown';
+export const WARNING = 'protocol.message.warning';
+
+export const accepted = (task: string | null, events: readonly string[], reason: string | null = null): Answered => ({
+  result: 'accepted',
+  reason,
+  task,
+  events,
+  code: null,
+  hint: null,
+});
+
+export const ignored = (reason: string, task: string | null = null): Answered => ({
+  result: 'ignored',
+  reason,
+  task,
+  events: [],
+  code: null,
+  hint: null,
+});
+
+export const no = (code: ErrorCode, message: string, hint: string | null = null): Refusal => ({ code, message, hint });
+
+/** What a message is called in records. */
+export const nameOf = ({ dialect, kind }: Message): string =>
+  dialect === 'aof' && kind !== null ? kind : [dialect, kind].filter((part) => part !== null).join(' ');
+
+export const messageIdOf = ({ dialect, value }: Message): string | undefined => {
+  const id = dialect === 'aof' && isFields(value) ? value['messageId'] : undefined;
+  return typeof id === 'string' ? id : undefined;
+};
+
+/** What is written down of every message: what it is, and whence it came. */
+export function originOf({ message, sender }: Said): Record<string, unknown> {
+  const id = messageIdOf(message);
+  return {
+    type: nameOf(message),
+    channel: sender.channel,
+    ...(sender.agent === null ? {} : { agent: sender.agent }),
+    ...(id === undefined ? {} : { messageId: id }),
+  };
+}
+
+export async function note(
+  { store }: Pick<RouterOptions, 'store'>,
+  { sender }: Pick<Said, 'sender'>,
+  event: string,
+  about: { readonly task?: string | undefined; readonly run?: string | null | undefined },
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await store.send({
+    message: {
+      type: 'note',
+      event,
+      ...(about.task === undefined ? {} : { task: about.task }),
+      ...(about.run === undefined || about.run === null ? {} : { run: about.run }),
+      detail,
+    },
+    by: sender.actor,
+  });
+}
+
+/** Written down with its reason, and answered; it changes nothing. `more` is kept for the record. */
+export async function reject(
+  options: RouterOptions,
+  said: Said,
+  task: Task | undefined,
+  { code, message, hint }: Refusal,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Answered> {
+  const detail = { ...originOf(said), code, reason: shorten(message, MOST_REASON), ...more };
+  await note(options, said, REJECTED, { task: task?.id, run: said.sender.run }, detail);
+  return { result: 'rejected', reason: message, task: task?.id ?? null, events: [REJECTED], code, hint };
+}
+
+const MOST_REASON = 1_000;
+/** A record holds texts up to this; a report that is longer is kept without its lists. */
+const MOST_REPORT = 16_384;
+
+/** A report as it is kept in a record. */
+export function keptReport(report: Report): Report {
+  if (JSON.stringify(report).length <= MOST_REPORT) return report;
+  return {
+    ...report,
+    summary: shorten(report.summary, 2_000),
+    notes: report.notes === null ? null : shorten(report.notes, 2_000),
+    actions: [],
+    artifacts: report.artifacts.slice(0, 20).map((artifact) => ({ ...artifact, path: artifact.path.slice(0, 256) })),
+    checkpoints: [],
+    blockers: report.blockers.slice(0, 10).map((text) => shorten(text, 256)),
+    warnings: [],
+    errors: [],
+    metrics: {},
+  };
+}

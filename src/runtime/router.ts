@@ -1,0 +1,221 @@
+/**
+ * The one way in for messages of all dialects (DECISIONS §4). Who speaks is known by the channel; messages of one task are handled one after
+ * another and those of different tasks side by side; every refusal is written down with its reason and answered. Nothing that is said can make
+ * it throw; a store that fails does.
+ */
+import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
+import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
+import type { EventMessage, ResponseMessage, TaskMessage } from '../protocol/aop2/schema.ts';
+import { detect } from '../protocol/detect.ts';
+import type { Message } from '../protocol/message.ts';
+import { isFields } from '../protocol/text/fields.ts';
+import type { Router, Sender } from './doors.ts';
+import { isSignOfLife, type Told, takeEvent, takeSign } from './route-event.ts';
+import { keyOfHandoff, takeHandoff, takeHandoffAnswer, takeTask } from './route-handoff.ts';
+import { type Bodies, createBodies, takeNews } from './route-news.ts';
+import { reportIn, takeReport } from './route-report.ts';
+import { isPerson, isRefusal, notTheirs, ownTask } from './route-who.ts';
+import {
+  type Answered,
+  ignored,
+  nameOf,
+  no,
+  note,
+  originOf,
+  type RouterOptions,
+  reject,
+  type Said,
+  UNKNOWN,
+  WARNING,
+} from './routed.ts';
+
+/** A router whose answers say the code of a refusal too. */
+export interface CodedRouter extends Router {
+  take(text: string | Uint8Array, sender: Sender): Promise<readonly Answered[]>;
+  message(message: Message, sender: Sender): Promise<Answered>;
+}
+
+export function createRouter(options: RouterOptions): CodedRouter {
+  const queue = createQueue();
+  const bodies = createBodies();
+  const told: Told = new Map();
+
+  const message = async (found: Message, sender: Sender): Promise<Answered> => {
+    const { dialect } = found;
+    // Not ours, or not for this door: passed by without a word.
+    if (dialect === 'unstructured' || dialect === 'v1') return ignored('it holds no message');
+    if (dialect === 'command') return ignored('a #COMMAND acts only where commands are given: baton do');
+    const said: Said = { message: found, sender };
+    if (!found.valid) return invalid(options, said);
+    return queue(await keyOf(options, said), () => handle(options, bodies, told, said));
+  };
+
+  return {
+    message,
+    async take(text, sender) {
+      const answers: Answered[] = [];
+      // One after the other: what comes later in a text may build upon what came before.
+      for (const found of detect(text)) answers.push(await message(found, sender));
+      return answers;
+    },
+  };
+}
+
+/** The task that a message is about, by the one name under which its messages are in order. */
+async function keyOf({ store }: RouterOptions, { message, sender }: Said): Promise<string> {
+  const own = sender.run === null ? null : taskOfRun(sender.run);
+  const name = nameIn(message) ?? own;
+  if (name === null) return '';
+  return isTaskId(name) ? name : ((await store.find(name, sessionIn(message)))?.id ?? name);
+}
+
+function nameIn({ dialect, kind, value }: Message): string | null {
+  if (dialect === 'aof') {
+    const envelope = value as HandoffRequestEnvelope;
+    return kind === 'handoff.request' ? keyOfHandoff(envelope) : envelope.taskId;
+  }
+  if (dialect !== 'aop2' || !isFields(value)) return null;
+  const id = kind === 'TASK' ? (value as TaskMessage).task.parent_task_id : value['task_id'];
+  return typeof id === 'string' ? id : null;
+}
+
+function sessionIn({ value }: Message): string | undefined {
+  const { session, session_id: id } = isFields(value) ? value : {};
+  const named = id ?? (isFields(session) ? session['session_id'] : undefined);
+  return typeof named === 'string' ? named : undefined;
+}
+
+async function handle(options: RouterOptions, bodies: Bodies, told: Told, said: Said): Promise<Answered> {
+  const { message, sender } = said;
+  const { dialect, kind } = message;
+  const own = await ownTask(options, sender);
+  if (isRefusal(own)) {
+    const report = reportIn(said);
+    return reject(options, said, await taskOfRunOf(options, sender), own, report === null ? {} : { report });
+  }
+  if (dialect === 'output' && kind === 'GRAPH_UPDATE') return graph(options, said, own);
+  if (dialect === 'aop2' && kind === 'TASK')
+    return warned(options, said, undefined, await takeTask(options, said, own));
+  if (dialect === 'aof' && kind === 'handoff.request') {
+    return warned(options, said, undefined, await takeHandoff(options, said, own));
+  }
+  const task = await taskOf(options, said, own);
+  if (task === undefined) return unknownTask(options, said);
+  const isEvent = dialect === 'aop2' && kind === 'EVENT';
+  if (isEvent && !isSignOfLife(message.value as EventMessage)) return takeEvent(options, said, task, own);
+  const refusal = notTheirs(options.config, task, sender, own);
+  if (refusal !== null) return reject(options, said, task, refusal);
+  if (isEvent) return takeSign(options, told, said, task);
+  const answer = await ofTask(options, bodies, said, task);
+  return warned(options, said, task, answer);
+}
+
+async function ofTask(options: RouterOptions, bodies: Bodies, said: Said, task: Task): Promise<Answered> {
+  const { kind, dialect } = said.message;
+  if (dialect === 'aof' && kind === 'status.update') return takeNews(options, bodies, said, task);
+  if (dialect === 'aof' && kind !== 'completion.report') return takeHandoffAnswer(options, said, task);
+  const report = reportIn(said);
+  if (report === null)
+    return reject(
+      options,
+      said,
+      task,
+      no('E_SCHEMA_VALIDATION', `${nameOf(said.message)} says nothing that could be read`),
+    );
+  return takeReport(options, said, task, report);
+}
+
+/** The task that a message names; that of the run that speaks where it names none. */
+async function taskOf({ store }: RouterOptions, { message }: Said, own: Task | null): Promise<Task | undefined> {
+  const { dialect, value } = message;
+  if (!isFields(value)) return own ?? undefined;
+  const id = dialect === 'aof' ? value['taskId'] : dialect === 'aop2' ? value['task_id'] : undefined;
+  if (typeof id !== 'string') return own ?? undefined;
+  if (own !== null && (id === own.id || id === own.externalId)) return own;
+  const session = dialect === 'aop2' ? (value as ResponseMessage).session_id : undefined;
+  return (await store.find(id)) ?? (session === undefined ? undefined : store.find(id, session));
+}
+
+async function taskOfRunOf({ store }: RouterOptions, { run }: Sender): Promise<Task | undefined> {
+  return run === null ? undefined : store.find(taskOfRun(run) ?? '');
+}
+
+/** Nodes are kept with the run that says them, for the report that speaks of them. */
+async function graph(options: RouterOptions, said: Said, own: Task | null): Promise<Answered> {
+  const ear = own?.run === null || own === null ? undefined : options.runs.get(own.run.id);
+  if (ear === undefined || own === null) return ignored('a GRAPH_UPDATE goes to the graph: baton graph add');
+  ear.hear(said.message);
+  return { result: 'accepted', reason: null, task: own.id, events: [], code: null, hint: null };
+}
+
+/** Ours, but broken; or of a type that nobody knows. Neither changes a task. */
+async function invalid(options: RouterOptions, said: Said): Promise<Answered> {
+  const { message, sender } = said;
+  const errors = message.problems.filter(({ severity }) => severity === 'error');
+  const task = await taskNamed(options, said);
+  const strange = errors.find(({ code }) => code === 'E_UNKNOWN_TYPE');
+  const first = strange ?? errors[0];
+  const code = first?.code ?? 'E_SCHEMA_VALIDATION';
+  const reason = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'it is not valid'}`;
+  if (strange === undefined)
+    return reject(options, said, task, no(code, reason, 'baton check lists all that is wrong with it'));
+  await note(options, said, UNKNOWN, { task: task?.id, run: sender.run }, { ...originOf(said), reason });
+  return { result: 'unknown', reason, task: task?.id ?? null, events: [UNKNOWN], code, hint: null };
+}
+
+/** Where a message that is broken still says which task it means, or came from a run. */
+async function taskNamed(options: RouterOptions, { message: { value }, sender }: Said): Promise<Task | undefined> {
+  const id = isFields(value) ? (value['taskId'] ?? value['task_id']) : undefined;
+  const named = typeof id === 'string' ? await options.store.find(id) : undefined;
+  return named ?? taskOfRunOf(options, sender);
+}
+
+/** Recorded, and told on the alerts channel; nothing else is the worse for it. */
+async function unknownTask(options: RouterOptions, said: Said): Promise<Answered> {
+  const { value } = said.message;
+  const id = isFields(value) ? (value['taskId'] ?? value['task_id']) : undefined;
+  if (typeof id !== 'string') {
+    const who = isPerson(said.sender) ? 'a person' : (said.sender.agent ?? said.sender.actor.name);
+    return reject(
+      options,
+      said,
+      undefined,
+      no('E_NOT_FOUND', `${nameOf(said.message)} names no task, and it came from ${who} and not from a run`),
+    );
+  }
+  const rejected = await reject(options, said, undefined, no('E_NOT_FOUND', `there is no task ${id}`), { taskId: id });
+  await note(
+    options,
+    said,
+    'alert',
+    {},
+    { ...originOf(said), taskId: id, reason: `a message for a task that is not there: ${id}` },
+  );
+  return { ...rejected, events: [...rejected.events, 'alert'] };
+}
+
+/** What was accepted although it is not as it should be is written down too. */
+async function warned(options: RouterOptions, said: Said, task: Task | undefined, answer: Answered): Promise<Answered> {
+  const problems = said.message.problems.filter(({ severity }) => severity === 'warning');
+  if (problems.length === 0 || answer.result !== 'accepted' || answer.events.length === 0) return answer;
+  const about = { task: answer.task ?? task?.id, run: said.sender.run };
+  await note(options, said, WARNING, about, { ...originOf(said), problems: problems.slice(0, MOST_PROBLEMS) });
+  return { ...answer, events: [...answer.events, WARNING] };
+}
+
+const MOST_PROBLEMS = 20;
+
+/** One after another by key, side by side otherwise. */
+function createQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const before = last.get(key);
+    const done = before === undefined ? work() : before.then(work, work);
+    last.set(key, done);
+    const forget = (): void => {
+      if (last.get(key) === done) last.delete(key);
+    };
+    done.then(forget, forget);
+    return done;
+  };
+}
