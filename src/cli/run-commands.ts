@@ -1,5 +1,5 @@
-/** The commands that run tasks, and what is left of runs: `run`, `work`, `logs`, `report`. */
-import { InvalidArgumentError } from 'commander';
+/** The commands that run tasks, and what is left of runs: `run`, `work`, `serve`, `logs`, `report`. */
+import { InvalidArgumentError, Option } from 'commander';
 import type { Globals } from './globals.ts';
 import { type AddCommand, inSession, notEmpty, repeated, sessionOption } from './options.ts';
 
@@ -24,6 +24,15 @@ export function addRunCommands(command: AddCommand): void {
     .addOption(repeated('--agent <name>', 'only tasks for this agent'))
     .addHelpText('after', '\nExamples:\n  baton work --until-empty\n  baton work --parallel 8 --agent emma')
     .action(async (options) => (await import('./work.ts')).work(options));
+
+  command('serve', 'work, with the HTTP API and MCP, until Ctrl-C')
+    .addOption(
+      new Option('--port <port>', 'where it listens; 0 is any that is free').default(4700).argParser(portNumber),
+    )
+    .addOption(new Option('--host <host>', 'the address it listens on').default('127.0.0.1').argParser(notEmpty))
+    .option('--parallel <n>', 'so many tasks at once (default: defaults.parallel of config.yaml)', whole)
+    .addHelpText('after', SERVE_HELP)
+    .action(async (options) => (await import('./serve.ts')).serve(options));
 
   command('logs', 'print what the agent of a task or a run printed, all of it')
     .argument('<id>', 'a task (all its runs), or a run: TASK-…-r1')
@@ -55,6 +64,23 @@ function whole(value: string): number {
   if (!Number.isInteger(number)) throw new InvalidArgumentError('expected a whole number.');
   return number;
 }
+
+function portNumber(value: string): number {
+  const number = Number(value);
+  if (!/^\d{1,5}$/.test(value) || number > 65_535) throw new InvalidArgumentError('expected a port, 0 to 65535.');
+  return number;
+}
+
+const SERVE_HELP = `
+It listens for this machine only, unless --host says otherwise, and whoever calls needs the token: it is in serve.token of the
+data folder, which only you can read. Each run gets BATON_URL and a token of its own, good for its own task until it ends.
+GET /openapi.json describes the API; /mcp speaks MCP over HTTP.
+
+Ctrl-C stops it in order: its runs go back to be run again, and nothing is lost. A second Ctrl-C ends it at once.
+
+Examples:
+  baton serve
+  curl -H "Authorization: Bearer $(cat .baton/serve.token)" http://127.0.0.1:4700/v1/tasks`;
 
 const RUN_HELP = `
 Progress goes to standard error. Standard output gets one aop1 block (or, with --json, events and last the RESPONSE), so that

@@ -1,0 +1,95 @@
+/** `baton serve`: what `baton work` does, and the HTTP API with it. */
+import { isIP } from 'node:net';
+import { eventsOf } from '../core/task-json.ts';
+import { openDoor } from '../runtime/door.ts';
+import type { Door, Sender } from '../runtime/doors.ts';
+import type { HttpDoor } from '../runtime/host.ts';
+import { openHost, workOn } from '../runtime/index.ts';
+import { createApi, createTokens, listen, personToken, tokenFile } from '../server/http/index.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { print, printJson } from './io.ts';
+import { createProgress } from './progress.ts';
+import { recoverAloud } from './run.ts';
+import { dim } from './style.ts';
+import { taskLine } from './text.ts';
+import { countTokens } from './tokens.ts';
+import { untilStopped } from './until-stopped.ts';
+import { writing } from './with-store.ts';
+
+interface Options extends Globals {
+  readonly host: string;
+  readonly port: number;
+  readonly parallel?: number;
+}
+
+export async function serve({ host: bound, port, parallel, ...globals }: Options): Promise<void> {
+  const leaving = untilStopped();
+  await writing(globals, async (store, dir) => {
+    const config = readConfig(dir);
+    const tokens = createTokens(personToken(dir));
+    // Nothing runs before it is known where we listen.
+    let url = '';
+    const door: HttpDoor = {
+      get url() {
+        return url;
+      },
+      open: tokens.open,
+      close: tokens.close,
+    };
+    const progress = createProgress(false);
+    const host = await openHost({
+      store,
+      dir,
+      config,
+      countTokens,
+      door,
+      onLive: (live) => progress.show(live),
+      warn: (text) => progress.say(text),
+    });
+    const streams = new AbortController();
+    try {
+      const { router, now, workspace } = host;
+      const doorFor = (sender: Sender): Door => openDoor({ store, config, router, sender, now, workspace });
+      const api = createApi({ host, router, doorFor, tokens, bound, stopping: streams.signal });
+      const listening = await listen({ host: bound, port, fetch: api.fetch });
+      url = listening.url;
+      try {
+        leaving.addEventListener('abort', listening.stopTaking, { once: true });
+        tell(url, tokenFile(host.dir), globals.json);
+        if (!isLoopback(bound)) progress.say(OPEN_TO_OTHERS);
+        if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
+        await recoverAloud(host, progress);
+        await workOn(host, {
+          parallel: parallel ?? config.defaults.parallel,
+          untilEmpty: false,
+          leaving,
+          onResult: ({ task }) => {
+            if (!globals.json) print(taskLine(task));
+          },
+        });
+        // Whoever listens hears the end too.
+        await host.watch.caughtUp();
+      } finally {
+        streams.abort();
+        await listening.close();
+      }
+    } finally {
+      progress.end();
+      await host.close();
+    }
+  });
+}
+
+function tell(url: string, file: string, json: boolean): void {
+  if (json) return printJson({ url, token_file: file });
+  print(
+    `Baton listens on ${url}\n${dim('token:')} ${file}\n${dim('try:')}   curl -H "Authorization: Bearer $(cat ${file})" ${url}/v1/tasks`,
+  );
+}
+
+const isLoopback = (name: string): boolean =>
+  name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+
+const OPEN_TO_OTHERS =
+  'other machines can reach this: whoever has the token can use it, and nothing that is sent is encrypted';
