@@ -139,6 +139,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       dir: host.dir,
       own: [{ path: folder, writable: true }, { path: details, writable: true }, ...tools.binds],
       folder,
+      ...(host.door === null ? {} : { url: host.door.url }),
     });
     undo.push(() => surroundings.close());
 

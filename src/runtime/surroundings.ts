@@ -73,6 +73,8 @@ export interface SurroundOptions {
   readonly own: readonly Bind[];
   /** A short path for the proxy's socket. */
   readonly folder: string;
+  /** Where Baton's own HTTP listens: within reach of all that may reach anything. */
+  readonly url?: string;
   /** Told of tokens that pass the proxy in plain sight; each time by how many more. */
   onUsage?(tokensInput: number, tokensOutput: number): void;
 }
@@ -165,7 +167,7 @@ interface Network {
 
 /** DECISIONS §7: NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
 async function networkOf(
-  { access, adapter, config, folder, onUsage }: SurroundOptions,
+  { access, adapter, config, folder, url, onUsage }: SurroundOptions,
   launch: Launch,
 ): Promise<Network> {
   const plain = { isMetered: false, env: {}, missing: [], refused: () => [], close: async () => {} };
@@ -175,7 +177,7 @@ async function networkOf(
   }
   const restricted = access.network === 'RESTRICTED';
   const gate = await openGate({
-    allow: restricted ? config.network.allow : [],
+    allow: restricted ? [...config.network.allow, ...(url === undefined ? [] : [new URL(url).host])] : [],
     endpoints: launch.endpoints,
     loopback: restricted,
     folder,
