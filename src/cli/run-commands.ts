@@ -34,6 +34,10 @@ export function addRunCommands(command: AddCommand): void {
     .addHelpText('after', SERVE_HELP)
     .action(async (options) => (await import('./serve.ts')).serve(options));
 
+  command('mcp', 'serve the tools for agents over MCP, on standard input and output')
+    .addHelpText('after', MCP_HELP)
+    .action(async (options: Globals) => (await import('./mcp.ts')).mcp(options));
+
   command('logs', 'print what the agent of a task or a run printed, all of it')
     .argument('<id>', 'a task (all its runs), or a run: TASK-…-r1')
     .option('--follow', 'go on while it runs')
@@ -81,6 +85,14 @@ Ctrl-C stops it in order: its runs go back to be run again, and nothing is lost.
 Examples:
   baton serve
   curl -H "Authorization: Bearer $(cat .baton/serve.token)" http://127.0.0.1:4700/v1/tasks`;
+
+const MCP_HELP = `
+Within a run it speaks for that run, over its socket; elsewhere for the agent "mcp" of the data folder, never for a person.
+Agents that Baton runs have it already.
+
+Examples:
+  claude mcp add baton -- baton mcp
+  codex mcp add baton -- baton mcp`;
 
 const RUN_HELP = `
 Progress goes to standard error. Standard output gets one aop1 block (or, with --json, events and last the RESPONSE), so that

@@ -136,6 +136,6 @@ export async function openHost(options: HostOptions): Promise<Host> {
 }
 
 /** The folder that a data folder belongs to: the one that `.baton` lies in. */
-const homeOf = (dir: string): string => (basename(dir) === '.baton' ? dirname(dir) : process.cwd());
+export const homeOf = (dir: string): string => (basename(dir) === '.baton' ? dirname(dir) : process.cwd());
 
 export type { Progress };
