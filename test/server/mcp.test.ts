@@ -1,5 +1,5 @@
 /** `baton mcp` as a program, by the SDK's own client on its standard input and output: on a data folder, and over the socket of a run. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,21 @@ async function connect(args: readonly string[], env: Readonly<Record<string, str
       return (contents[0] as { text: string }).text;
     },
   };
+}
+
+/** All that it prints for an input that ends. Not waited for in one go: the store that it talks to may be this process's. */
+async function piped(
+  args: readonly string[],
+  input: string,
+): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, 'mcp', ...args]);
+  closing.push(() => child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (said.stdout += chunk));
+  child.stderr.on('data', (chunk) => (said.stderr += chunk));
+  child.stdin.end(input);
+  const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { status, ...said };
 }
 
 async function dataFolder(): Promise<{ dir: string; store: Store }> {
@@ -227,10 +242,7 @@ describe('on a data folder', () => {
       ask(3, 'no/such/method'),
       ask(4, 'tools/call', { name: 'aof_task_list', arguments: [] }),
     ];
-    const ran = spawnSync(process.execPath, [MAIN, 'mcp', '--dir', dir], {
-      input: `${lines.join('\n')}\n`,
-      encoding: 'utf8',
-    });
+    const ran = await piped(['--dir', dir], `${lines.join('\n')}\n`);
     const answers = ran.stdout
       .trim()
       .split('\n')
@@ -244,10 +256,7 @@ describe('on a data folder', () => {
 
   test('without a data folder there is one sentence, and nothing on standard output', async () => {
     const { dir } = await dataFolder();
-    const ran = spawnSync(process.execPath, [MAIN, 'mcp', '--dir', join(dir, 'nowhere')], {
-      input: '',
-      encoding: 'utf8',
-    });
+    const ran = await piped(['--dir', join(dir, 'nowhere')], '');
     expect([ran.status, ran.stdout]).toEqual([4, '']);
     expect(ran.stderr).toContain('E_NOT_FOUND');
   });
