@@ -37,6 +37,8 @@ export async function hook(name: string, options: Globals): Promise<void> {
 /** Asks once: who was asked and still has none may go. */
 function stop(input: Fields): void {
   if (input['stop_hook_active'] === true) return;
+  // The end of a phase is not the end of a run: there Baton asks by itself.
+  if (input['hook_event_name'] === 'Stop' && process.env['BATON_PHASE'] !== undefined) return;
   const { said, reported } = heardIn(lastLines(input['agent_transcript_path'] ?? input['transcript_path']));
   if (reported) return;
   const last = input['last_assistant_message'];

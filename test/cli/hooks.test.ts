@@ -323,6 +323,10 @@ describe('hook stop', () => {
     const at = project();
     expect(at.hook('stop', { stop_hook_active: true, last_assistant_message: 'no' })).toBeNull();
     expect(at.hook('stop', { last_assistant_message: 'no' }, { BATON_HOOKS: 'off' })).toBeNull();
+    // The end of a phase of a run is not the end of the run; a sub-agent's is its own.
+    const phase = { BATON_PHASE: 'p1' };
+    expect(at.hook('stop', { hook_event_name: 'Stop', last_assistant_message: 'no' }, phase)).toBeNull();
+    expect(at.hook('stop', { hook_event_name: 'SubagentStop', last_assistant_message: 'no' }, phase)).not.toBeNull();
   });
 
   test('its transcript is read where its last words do not come with the event', () => {
