@@ -79,8 +79,6 @@ async function eventsUntil(
   return events;
 }
 
-const ended = async (started: { ended: Promise<number | null> }): Promise<number | null> => started.ended;
-
 test('a task that is added over HTTP is run, its events arrive, and a run knows itself by its own token', async () => {
   configure({
     hi: `
@@ -105,9 +103,8 @@ test('a task that is added over HTTP is run, its events arrive, and a run knows 
   const log = await (await fetch(`${server.url}/v1/runs/${id}-r1/log?stream=out`, { headers: server.headers })).text();
   expect(log).toBe(`["${id}"]\nE_PERMISSION_DENIED\n`);
   expect(await server.call(`/v1/runs/${id}-r1/response`)).toMatchObject({ message_type: 'RESPONSE' });
-  expect(readFileSync(join(dir, 'serve.token'), 'utf8')).not.toContain(log);
   server.child.kill('SIGTERM');
-  expect(await ended(server)).toBe(0);
+  expect(await server.ended).toBe(0);
 }, 60_000);
 
 test('SIGTERM ends it in order: streams hear the end, runs go back to be run again, nothing is left', async () => {
@@ -115,15 +112,17 @@ test('SIGTERM ends it in order: streams hear the end, runs go back to be run aga
   const server = await start();
   const events = eventsUntil(`${server.url}/v1/events?after=0`, server.headers, () => false);
   const { id } = await server.call('/v1/tasks', { title: 'Take long', agent: 'slow' });
-  const log = await fetch(`${server.url}/v1/runs/${id}-r1/log?follow&stream=out`, { headers: server.headers });
-  const logs = log.status === 200 ? log : null;
-  await eventsUntil(`${server.url}/v1/events?after=0`, server.headers, ({ type }) => type === 'run.process');
-  await logs?.body?.cancel();
+  const path = `${server.url}/v1/runs/${id}-r1`;
+  await expect.poll(async () => (await fetch(path, { headers: server.headers })).status, { timeout: 10_000 }).toBe(200);
+  const log = await fetch(`${path}/log?follow&stream=out`, { headers: server.headers });
+  const reader = (log.body as ReadableStream<Uint8Array>).getReader();
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('at work\n');
   server.child.kill('SIGTERM');
-  expect(await ended(server)).toBe(0);
+  expect(await server.ended).toBe(0);
+  expect((await reader.read()).done).toBe(true);
   const seen = await events;
-  expect(seen.at(-1)).toMatchObject({ type: expect.stringMatching(/shutdown|run|task/) });
-  expect(seen.some(({ type, task }) => task === id && /expired|resumed|ready/.test(type))).toBe(true);
+  expect(seen.at(-1)).toMatchObject({ type: 'shutdown' });
+  expect(seen.filter(({ task }) => task === id).map(({ type }) => type)).toContain('run.expired');
   const shown = baton(['task', 'show', id, '--json'], '', root).json();
   expect(shown).toMatchObject({ status: 'ready' });
   expect(server.err()).not.toMatch(/ {4}at |Error:/);
@@ -136,17 +135,17 @@ test('the token is kept, and made anew where others could have read it', async (
   const token = readFileSync(first.file, 'utf8');
   expect(token).toMatch(/^[\w-]{43}\n$/);
   first.child.kill('SIGINT');
-  expect(await ended(first)).toBe(0);
+  expect(await first.ended).toBe(0);
   const second = await start();
   expect(readFileSync(second.file, 'utf8')).toBe(token);
   second.child.kill('SIGINT');
-  await ended(second);
+  await second.ended;
   chmodSync(first.file, 0o644);
   const third = await start();
   expect(readFileSync(third.file, 'utf8')).not.toBe(token);
   expect(statSync(third.file).mode & 0o777).toBe(0o600);
   third.child.kill('SIGINT');
-  await ended(third);
+  await third.ended;
   rmSync(first.file);
   symlinkSync(join(root, 'elsewhere'), first.file);
   const refused = baton(['serve', '--port', '0'], '', root);
@@ -167,7 +166,7 @@ test('a port in use and a bad address are one clear sentence', async () => {
   expect(baton(['serve', '--port', '99999'], '', root).exit).toBe(2);
   expect(baton(['serve', '--port', '0', '--host', '192.0.2.1'], '', root)).toMatchObject({ exit: 2 });
   server.child.kill('SIGTERM');
-  await ended(server);
+  await server.ended;
 }, 60_000);
 
 test('on all addresses it says so, and still asks for the token', async () => {
@@ -177,5 +176,5 @@ test('on all addresses it says so, and still asks for the token', async () => {
   expect((await fetch(`${server.url}/v1/tasks`, { headers: server.headers })).status).toBe(200);
   await expect.poll(() => server.err()).toContain('other machines can reach this');
   server.child.kill('SIGTERM');
-  expect(await ended(server)).toBe(0);
+  expect(await server.ended).toBe(0);
 }, 60_000);

@@ -1,5 +1,6 @@
-/** A world whose API listens on a real port; the router and the doors are made up and remember what they were asked. */
+/** A world whose API listens on a real port; unless it is to be real, the router and the doors are made up and remember what they were asked. */
 import { afterEach } from 'vitest';
+import { openDoor } from '../../src/runtime/door.ts';
 import type { Door, Routed, Router, Sender } from '../../src/runtime/doors.ts';
 import { createApi, createTokens, type Listening, listen, type Tokens } from '../../src/server/http/index.ts';
 import { makeWorld, type World, type WorldOptions } from '../runtime/world.ts';
@@ -36,6 +37,8 @@ export interface ApiWorldOptions extends WorldOptions {
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   readonly routed?: readonly Routed[];
+  /** With the router and the doors as they are. */
+  readonly real?: boolean;
 }
 
 const open: ApiWorld[] = [];
@@ -63,12 +66,14 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
         return what === 'list' ? [] : { id: 'TASK-2026-01-01-001', asked: what };
       },
     });
+  const { store, config, router: realRouter, now, workspace } = world.host;
+  const realDoor = (sender: Sender): Door => openDoor({ store, config, router: realRouter, sender, now, workspace });
   const stopping = new AbortController();
   const { heartbeatMs, stallMs } = options;
   const api = createApi({
     host: world.host,
-    router,
-    doorFor,
+    router: options.real === true ? world.host.router : router,
+    doorFor: options.real === true ? realDoor : doorFor,
     tokens,
     bound: '127.0.0.1',
     stopping: stopping.signal,
