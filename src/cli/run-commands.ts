@@ -1,5 +1,5 @@
 /** The commands that run tasks, and what is left of runs: `run`, `work`, `serve`, `logs`, `report`. */
-import { InvalidArgumentError, Option } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Globals } from './globals.ts';
 import { type AddCommand, inSession, notEmpty, repeated, sessionOption } from './options.ts';
 
@@ -37,6 +37,13 @@ export function addRunCommands(command: AddCommand): void {
   command('mcp', 'serve the tools for agents over MCP, on standard input and output')
     .addHelpText('after', MCP_HELP)
     .action(async (options: Globals) => (await import('./mcp.ts')).mcp(options));
+
+  command('send', 'hand protocol messages to the router, and say what became of them')
+    .addArgument(new Argument('[file]', 'the file to read; - is standard input').default('-'))
+    .option('--as <agent>', 'speak as this agent; for people only, and written down as "user as …"', notEmpty)
+    .option('--token <token>', 'to the baton serve at BATON_URL, as whoever the token stands for', notEmpty)
+    .addHelpText('after', SEND_HELP)
+    .action(async (file: string, options) => (await import('./send.ts')).send(file, options));
 
   command('logs', 'print what the agent of a task or a run printed, all of it')
     .argument('<id>', 'a task (all its runs), or a run: TASK-…-r1')
@@ -93,6 +100,14 @@ Agents that Baton runs have it already.
 Examples:
   claude mcp add baton -- baton mcp
   codex mcp add baton -- baton mcp`;
+
+const SEND_HELP = `
+Messages of any dialect: aof envelopes, RESPONSEs, TASKs and EVENTs. Within a run they go to the run's own socket, and it is
+the run that speaks; elsewhere it is you, or with --as the agent you name. Exits 3 when a message is rejected.
+
+Examples:
+  baton send handoff.json --as emma
+  echo 'AOF/1 {"protocol":"aof",…}' | baton send --json`;
 
 const RUN_HELP = `
 Progress goes to standard error. Standard output gets one aop1 block (or, with --json, events and last the RESPONSE), so that

@@ -85,6 +85,13 @@ export async function weigh(question: Question): Promise<Evidence> {
       detail: failed > 0 ? `${failed} failed` : 'not run by us',
     });
   }
+  for (const criterion of criteriaOf(message)) {
+    claims.push({
+      what: `criterion: ${criterion}`,
+      verdict: 'unverified',
+      detail: 'for whoever handed it on to look at',
+    });
+  }
   for (const { path, readOnly, hash } of question.inputs) {
     if (!readOnly || hash === null) continue;
     const now = (await lookAt([path], question.apart)).get(path);
@@ -104,6 +111,12 @@ export async function weigh(question: Question): Promise<Evidence> {
   }
   claims.unshift(verdictOn(report, claims, findings));
   return { claims, artifacts, findings };
+}
+
+/** What a handoff asks for in words; no program can look at these. */
+function criteriaOf({ task }: TaskMessage): string[] {
+  const said = task.extensions?.['x_acceptance_criteria'];
+  return Array.isArray(said) ? said.filter((item) => typeof item === 'string') : [];
 }
 
 const NOTHING_THERE: Look = { hash: null, sizeBytes: 0, exists: false, isFolder: false, isLink: false };

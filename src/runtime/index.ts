@@ -8,3 +8,4 @@ export { recover } from './recovery.ts';
 export type { RunResult } from './run.ts';
 export { type Work, workOn } from './scheduler.ts';
 export { endSession, kept, sessionReport } from './session.ts';
+export { judgeClaims } from './verdict.ts';

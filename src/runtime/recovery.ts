@@ -2,19 +2,20 @@
  * What a dead supervisor left behind: its agents are found by their mark and ended, its runs are given up, what had to be taken back is taken
  * back, what waited for evidence is looked at. A live supervisor's runs are not touched, in this process or another.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Outcome } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
-import { readRunFile } from '../protocol/aof/run-files.ts';
+import { shorten } from '../protocol/text/shorten.ts';
 import { readManifest } from '../workspace/snapshots.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { snapshotFolder } from './places.ts';
 import { forgetSnapshots, rollBack } from './rollback.ts';
+import { claimedBefore, isToldUnreadable, writtenResult } from './run-result.ts';
 import { endRun, endStrays } from './strays.ts';
-import { isSupervisorGone } from './supervisors.ts';
+import { isSupervisorGone, isUnwatched } from './supervisors.ts';
 import { finishVerdict } from './verdict.ts';
 
 export interface Recovered {
@@ -26,6 +27,8 @@ export interface Recovered {
 /** All of it; for when Baton starts. */
 export async function recover(host: Host): Promise<Recovered> {
   const { runs, ended } = await recoverRuns(host);
+  // A result that could not be read was told of, and nothing moved; the next look counts it as none.
+  runs.push(...(await recoverRuns(host)).runs);
   const strays = await endStrays(host);
   for await (const task of host.store.tasks({ status: ['review'] })) await finishVerdict(host, task);
   await finishRollbacks(host);
@@ -33,12 +36,17 @@ export async function recover(host: Host): Promise<Recovered> {
 }
 
 /** The runs whose supervisor is gone, and nothing else: what is looked after while Baton works, for another one may die beside it. */
-export async function recoverRuns(host: Host): Promise<Recovered> {
+export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]; readonly ended: number }> {
   const runs: string[] = [];
   let ended = 0;
   for await (const task of host.store.tasks({ status: ['in-progress'] })) {
     const { run } = task;
-    if (run === null || run.status !== 'running' || !isSupervisorGone(host, run.supervisor)) continue;
+    if (run === null || run.status !== 'running') continue;
+    if (isUnwatched(run.supervisor)) {
+      if (await resumeUnwatched(host, task, run)) runs.push(run.id);
+      continue;
+    }
+    if (!isSupervisorGone(host, run.supervisor)) continue;
     const facts = createFacts(host.store, task.id, run.id);
     const { swept, left } = await endRun(host, run.id, await host.store.history(task.id), facts);
     await facts.written();
@@ -51,34 +59,56 @@ export async function recoverRuns(host: Host): Promise<Recovered> {
       continue;
     }
     const answer = await host.store.send({
-      message: { type: 'run.resume', run: run.id, gone: true, ...(await resultOnDisk(host.dir, task, run)) },
+      message: { type: 'run.resume', run: run.id, gone: true, ...(await resultOf(host, task, run)) },
       by: RUNTIME,
     });
-    if (answer.kind !== 'changed') continue;
+    const after = answer.kind === 'changed' ? answer.tasks[0] : undefined;
+    if (after === undefined || after.run?.status === 'running') continue;
     runs.push(run.id);
-    const after = answer.tasks[0];
-    if (after !== undefined) await finishVerdict(host, after);
+    await finishVerdict(host, after);
   }
   return { runs, ended };
 }
 
-/** What the agent itself wrote down as its result, where it did (DECISIONS §3). */
-async function resultOnDisk(
-  dir: string,
+/**
+ * A run that another program does. What it wrote down as its result counts at once; without one it is reclaimed when its lease is over, which the
+ * law looks at when that is applied. Whether its processes are alive nobody can tell from here.
+ */
+async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolean> {
+  const { result, ...told } = await resultOf(host, task, run);
+  const isSaid = result !== 'none' && result !== 'unreadable';
+  const answer = await host.store.send({
+    message: isSaid
+      ? {
+          type: 'task.report',
+          id: task.id,
+          run: run.id,
+          agent: run.agent,
+          outcome: result,
+          ...told,
+          detail: { type: 'run_result.json', channel: 'inbox', outcome: result },
+        }
+      : { type: 'run.resume', run: run.id, result },
+    by: RUNTIME,
+  });
+  if (answer.kind !== 'changed') return false;
+  const after = answer.tasks[0];
+  if (after !== undefined) await finishVerdict(host, after);
+  return result !== 'unreadable';
+}
+
+/** What is known of how a run ended: what it said, else what it wrote down (DECISIONS §3). */
+async function resultOf(
+  host: Host,
   task: Task,
   run: Run,
 ): Promise<{ readonly result: Outcome | 'none' | 'unreadable'; readonly summary?: string }> {
-  let text: string;
-  try {
-    text = await readFile(join(dir, 'runs', task.id, 'run_result.json'), 'utf8');
-  } catch {
-    // Missing artifacts are no error: the run is one without a result.
-    return { result: 'none' };
-  }
-  const read = readRunFile('run_result.json', text);
-  // An unreadable one is treated as none: the process that wrote it is gone and will not write it anew.
-  if (!read.ok || read.value.runId !== run.id) return { result: 'none' };
-  return { result: read.value.outcome };
+  const history = await host.store.history(task.id);
+  const report = claimedBefore(history, run.id) ?? (await writtenResult(host.dir, task.id, run.id));
+  if (report === null) return { result: 'none' };
+  if (report === 'unreadable') return { result: isToldUnreadable(history, run.id) ? 'none' : 'unreadable' };
+  const summary = shorten(report.summary.trim(), 500);
+  return { result: report.outcome, ...(summary === '' ? {} : { summary }) };
 }
 
 /** A rollback that was cut off, or never began, because Baton died first. */

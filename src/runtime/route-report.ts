@@ -67,7 +67,6 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
   }
 
   const summary = shorten(report.summary.trim(), SUMMARY_CHARS);
-  const { report: _, ...detail } = claim;
   const answer = await options.store.send({
     message: {
       type: 'task.report',
@@ -77,7 +76,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
       outcome: report.outcome,
       ...(summary === '' ? {} : { summary }),
       ...(messageId === undefined ? {} : { messageId }),
-      detail,
+      detail: claim,
     },
     by: sender.actor,
   });

@@ -2,19 +2,22 @@
 import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
-import type { Answer } from '../core/store.ts';
+import type { Answer, StoredRecord } from '../core/store.ts';
 import { isFinal, type Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
+import { watchDeadlines } from './deadlines.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
+import { watchInbox } from './inbox.ts';
 import { recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { tellShutdown } from './shutdown.ts';
+import { judgeClaims } from './verdict.ts';
 import { LEASE_MS } from './work.ts';
 
 export interface Work {
-  /** Only these tasks; all that is ready where none are named. */
+  /** Only these tasks and what they hand on; all that is ready where none are named. */
   readonly only?: readonly string[];
   /** Only tasks for these agents. */
   readonly agents?: readonly string[];
@@ -37,7 +40,15 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const busy = new Map<string, number>();
   let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
-  const forget = host.watch.onRecord(() => bell.ring());
+  const family = createFamily(work.only);
+  const forget = host.watch.onRecord((record) => {
+    family.take(record);
+    bell.ring();
+  });
+  judgeClaims(host);
+  const deadlines = await watchDeadlines(host);
+  // Who runs what was named does not look after the folder.
+  const inbox = work.only === undefined ? await watchInbox(host) : null;
   let failure: unknown = null;
   let lookedAt = host.now();
 
@@ -45,7 +56,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     const agent = task.run?.agent ?? '';
     busy.set(agent, (busy.get(agent) ?? 0) + 1);
     const done = clearedUp(host, task, [...running.values()])
-      .then(() => runTask(host, task, work.leaving))
+      .then(() => runTask(family.hostOf(host, task.id), task, work.leaving))
       .then(async (result) => {
         await abortSession(host, result);
         work.onResult?.(result);
@@ -68,7 +79,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
   /** Takes one task; false where there is none to be had now. */
   const claimOne = async (): Promise<boolean> => {
-    for await (const ask of claims(host, work, full())) {
+    for await (const ask of claims(host, work, full(), family)) {
       const answer = await host.store.send({
         message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
         by: RUNTIME,
@@ -85,20 +96,55 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     while (!work.leaving.aborted && failure === null) {
       bell.quiet();
       let took = false;
-      while (running.size < work.parallel && !work.leaving.aborted && (await claimOne())) took = true;
-      if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, work))) break;
+      while (running.size < work.parallel + family.waiting(running) && !work.leaving.aborted && (await claimOne()))
+        took = true;
+      if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, { ...work, ...family.only() }))) break;
       await bell.wait(LOOK_AGAIN_MS);
+      await deadlines.look();
       if (host.now() - lookedAt < LOOK_FOR_DEAD_MS) continue;
       await recoverRuns(host);
       lookedAt = host.now();
     }
   } finally {
     forget();
+    deadlines.close();
+    await inbox?.close();
     stopped = [...running.keys()];
     await Promise.all([...running.values()].map(({ done }) => done));
   }
   if (failure !== null) throw failure;
   if (work.leaving.aborted) await tellShutdown(host, stopped);
+}
+
+interface Family {
+  take(record: StoredRecord): void;
+  /** The tasks that were asked for, and what they have handed on since. */
+  only(): { readonly only?: readonly string[] };
+  /** What the command line says is for the tasks that were asked for; what these hand on says itself who does it. */
+  hostOf(host: Host, id: string): Host;
+  /** How many of these have handed something on: they may wait for it, and must not keep it from being done. */
+  waiting(running: ReadonlyMap<string, unknown>): number;
+}
+
+function createFamily(asked: readonly string[] | undefined): Family {
+  const ids = asked === undefined ? undefined : [...asked];
+  const children = new Set<string>();
+  const parents = new Set<string>();
+  return {
+    take({ changes }) {
+      for (const { task, set } of changes) {
+        const { parentId } = set;
+        if (parentId === undefined || parentId === null) continue;
+        parents.add(parentId);
+        if (ids === undefined || ids.includes(task) || !ids.includes(parentId)) continue;
+        ids.push(task);
+        children.add(task);
+      }
+    },
+    only: () => (ids === undefined ? {} : { only: ids }),
+    hostOf: (host, id) => (children.has(id) ? { ...host, overrides: {} } : host),
+    waiting: (running) => [...parents].filter((id) => running.has(id)).length,
+  };
 }
 
 interface Running {
@@ -129,13 +175,14 @@ interface Ask {
 }
 
 /** Whom to claim for, in the order of config; last, whoever a task names that config does not know. */
-async function* claims(host: Host, { only, agents }: Work, full: readonly string[]): AsyncGenerator<Ask> {
+async function* claims(host: Host, { agents }: Work, full: readonly string[], family: Family): AsyncGenerator<Ask> {
   const { config } = host;
+  const { only } = family.only();
   if (only !== undefined) {
     for (const id of only) {
       const task = await host.store.find(id);
       if (task?.status !== 'ready') continue;
-      const ask = await claimFor(host, task, full);
+      const ask = await claimFor(family.hostOf(host, id), task, full);
       if (!full.includes(task.routing.agent ?? ask.claimer.agent)) yield { id, ...ask };
     }
     return;

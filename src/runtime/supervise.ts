@@ -4,8 +4,10 @@ import { isWithin } from '../core/policy.ts';
 import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { lookBefore, weigh } from './evidence.ts';
+import type { Heard } from './hearing.ts';
 import { workThroughPhases } from './phase-work.ts';
 import { snapshotTask } from './rollback.ts';
+import { UNREADABLE, writtenResult } from './run-result.ts';
 import type { Stop } from './stop.ts';
 import { type Supervision, silentReport, type Work } from './work.ts';
 
@@ -34,7 +36,7 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   if (stopper.reason === null && phased.failure === null) checkBudget(attempt);
   warnings.push(...notesOf(attempt));
 
-  const { heard } = hearing;
+  const heard = hearing.heard ?? (await written(given));
   const told: Work['told'] = {
     chosen: { name: chosen.name, provider: chosen.provider, model: live.model ?? chosen.model },
     report: heard?.report ?? null,
@@ -74,6 +76,13 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
   return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);
+}
+
+/** An agent that says nothing may have written its result down. */
+async function written({ host, task, run, facts }: Supervision): Promise<Heard | null> {
+  const report = await writtenResult(host.dir, task.id, run.id);
+  if (report === 'unreadable') facts.tell('protocol.message.rejected', { reason: UNREADABLE });
+  return report === null || report === 'unreadable' ? null : { report, dialect: 'aof', missing: [] };
 }
 
 const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({

@@ -2,6 +2,7 @@
  * The verdict on a run that reported and whose supervisor died before it was judged. What was written down of the evidence holds; what was not
  * is looked at now, as far as it can be: the expected outputs and the checkpoints. What was there before the run nobody knows any more.
  */
+import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { emptyReport, OUTCOMES } from '../core/report.ts';
 import type { StoredRecord } from '../core/store.ts';
@@ -17,7 +18,8 @@ import type { Host } from './host.ts';
 import { createLive } from './live.ts';
 import type { CheckpointState } from './phase-work.ts';
 import { passedBefore, phasesInOrder } from './phases.ts';
-import { prepare } from './prepare.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import { claimedBefore } from './run-result.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
 import { NOTHING_USED } from './work.ts';
@@ -26,7 +28,8 @@ import { NOTHING_USED } from './work.ts';
 export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   const { run } = task;
   if (task.status !== 'review' || task.cause !== null || run === null || run.status !== 'completed') return false;
-  if (!isSupervisorGone(host, run.supervisor)) return false;
+  // Nobody's is for whoever comes; another's is theirs as long as they are there.
+  if (run.supervisor !== null && !isSupervisorGone(host, run.supervisor)) return false;
   const history = await host.store.history(task.id);
   if (isTold(history, run, 'run.judged')) return false;
   const facts = createFacts(host.store, task.id, run.id);
@@ -55,6 +58,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   return answer.kind === 'changed';
 }
 
+/** From now on claims of tasks that nobody supervises are judged here. */
+export function judgeClaims(host: Host): void {
+  host.judge = (task) => finishVerdict(host, task);
+}
+
 const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>
   history.some(({ events }) => events.some((event) => event.type === type && event.run === run.id));
 
@@ -77,8 +85,11 @@ async function lookAgain(
   history: readonly StoredRecord[],
   facts: Facts,
 ): Promise<readonly Found[]> {
+  const report =
+    claimedBefore(history, run.id) ??
+    emptyReport(OUTCOMES.find((known) => known === run.outcome) ?? 'needs_review', task.summary ?? '');
   try {
-    const prepared = await prepare(host, task, message);
+    const prepared = await prepareFor(host, task, run, message);
     const startedAt = host.now();
     const live = createLive(host, facts, {
       task: task.id,
@@ -101,7 +112,7 @@ async function lookAgain(
       const { claims, artifacts, findings } = await weigh({
         message,
         workspace: prepared.ready.workspace,
-        report: emptyReport(OUTCOMES.find((known) => known === run.outcome) ?? 'needs_review', task.summary ?? ''),
+        report,
         before: new Map(),
         checker: attempt.checker,
         checkpoints: await checkpointsNow(message, history, attempt.checker),
@@ -118,6 +129,29 @@ async function lookAgain(
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;
     return [{ code: cause.code, message: `the evidence could not be looked at again: ${cause.message}` }];
+  }
+}
+
+/** Whoever did it may be no agent of ours; what it claims is looked at as it would be for any program. */
+async function prepareFor(host: Host, task: Task, run: Run, message: TaskMessage): Promise<Prepared> {
+  try {
+    return await prepare(host, task, message);
+  } catch (cause) {
+    if (!(cause instanceof BatonError) || cause.code !== 'E_AGENT_NOT_FOUND') throw cause;
+    const anybody: Config['agents'][string] = {
+      kind: 'command',
+      command: [process.execPath],
+      args: [],
+      env: [],
+      roles: [],
+      tags: [],
+    };
+    const config = { ...host.config, agents: { ...host.config.agents, [run.agent]: anybody } };
+    return prepare(
+      { ...host, config, overrides: { ...host.overrides, agent: run.agent } },
+      { ...task, fallback: null },
+      message,
+    );
   }
 }
 
