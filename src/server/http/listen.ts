@@ -29,6 +29,7 @@ const REQUEST_MS = 60_000;
 /** Longer than the longest poll. */
 const SILENCE_MS = 120_000;
 const GRACE_MS = 2_000;
+const SWEEP_MS = 20;
 const MOST_CONNECTIONS = 10_000;
 
 export async function listen({ host, port, fetch }: ListenOptions): Promise<Listening> {
@@ -66,9 +67,11 @@ export async function listen({ host, port, fetch }: ListenOptions): Promise<List
     stopTaking,
     async close() {
       stopTaking();
-      server.closeIdleConnections();
+      // A connection whose last answer has ended would be kept for the next request.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
       const cutOff = setTimeout(() => server.closeAllConnections(), GRACE_MS);
       await closed;
+      clearInterval(sweep);
       clearTimeout(cutOff);
     },
   };
