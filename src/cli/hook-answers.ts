@@ -4,17 +4,23 @@ import { aop1, detect, lastReport } from '../protocol/index.ts';
 import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 
-/** What is asked of an agent that wants to stop without a report; null where it may. */
-export function askFor(said: string): string | null {
+/** What is asked of an agent that wants to stop; null where it may. `kept` is the file that has all of an answer that is too long for its parent. */
+export function askFor(said: string, kept: string | null = null): string | null {
   const found = detect(said);
-  if (lastReport(found) !== null) return null;
-  const broken = found.findLast(({ valid, dialect }) => !valid && dialect !== 'unstructured');
+  const hasReport = lastReport(found) !== null;
+  if (hasReport && kept === null) return null;
+  const broken = hasReport ? undefined : found.findLast(({ valid, dialect }) => !valid && dialect !== 'unstructured');
   const problem = broken?.problems.find(({ severity }) => severity === 'error');
-  const why =
-    problem === undefined
+  const why = hasReport
+    ? `Your last message has ${said.length} characters, and whoever called you needs the report only.`
+    : problem === undefined
       ? 'Your last message has no report, and whoever called you reads only that.'
       : `The report in your last message is not valid (${broken?.dialect}${problem.path === '' ? '' : `, ${problem.path}`}: ${problem.message}).`;
-  return `${why} Say it again as a report: what you did and found, in short.\n\n${aop1.aop1Prompt({ detailsFile: null, taskType: 'other' })}`;
+  const all =
+    kept === null
+      ? ''
+      : ` All that you said is kept in ${kept}: name that as DETAILS_FILE, and say nothing but the block.`;
+  return `${why} Say it again as a report: what you did and found, in short.${all}\n\n${aop1.aop1Prompt({ detailsFile: null, taskType: 'other' })}`;
 }
 
 /** Tools by which a report is given without words. */

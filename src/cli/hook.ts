@@ -24,7 +24,7 @@ export async function hook(name: string, options: Globals): Promise<void> {
   try {
     const input = parseJson(await readText(STDIN));
     if (!isFields(input)) throw new Error("expected the hook's JSON on standard input");
-    if (name === 'stop') stop(input);
+    if (name === 'stop') stop(input, options);
     else if (name === 'tool') tool(input, options);
     else if (name === 'precompact') await precompact(input, options);
     else throw new Error(`expected stop, tool or precompact, got ${name}`);
@@ -35,14 +35,18 @@ export async function hook(name: string, options: Globals): Promise<void> {
 }
 
 /** Asks once: who was asked and still has none may go. */
-function stop(input: Fields): void {
+function stop(input: Fields, options: Globals): void {
   if (input['stop_hook_active'] === true) return;
   // The end of a phase is not the end of a run: there Baton asks by itself.
   if (input['hook_event_name'] === 'Stop' && process.env['BATON_PHASE'] !== undefined) return;
   const { said, reported } = heardIn(lastLines(input['agent_transcript_path'] ?? input['transcript_path']));
   if (reported) return;
   const last = input['last_assistant_message'];
-  const reason = askFor(typeof last === 'string' ? last : (said ?? ''));
+  const words = typeof last === 'string' ? last : (said ?? '');
+  // In codex what a sub-agent says goes to its parent as it is, and no hook is between them; so it is asked to be short.
+  const isTooLong = isCodex(input) && input['hook_event_name'] === 'SubagentStop' && words.length > MOST_OUTPUT_CHARS;
+  const kept = isTooLong ? writeNew(join(folderFor(options), 'details'), 'md', words) : null;
+  const reason = askFor(words, kept);
   if (reason !== null) printJson({ decision: 'block', reason });
 }
 

@@ -51,7 +51,7 @@ const BLOCK = [
 ].join('\n');
 
 /** The model answers what it is told to say next when somebody asks it for a report: the words of our hook are the newest prompt then. */
-const ASKED = 'Say it again as a report';
+const ASKED = 'Your last message has';
 
 interface Answer {
   readonly exit: number | null;
@@ -186,6 +186,24 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(files).toHaveLength(1);
     expect(last).toContain(files[0]);
     expect(readFileSync(at.path(`.baton/hooks/details/${files[0]}`), 'utf8')).toContain(words.trim());
+  }, 60_000);
+
+  test('a sub-agent of codex that says too much is asked for its report alone', async () => {
+    const words = 'I saw a thing and then another. '.repeat(200);
+    const call = (name: string, input: object): Steps[number] => ({ tools: [{ do: 'call', name, input }] });
+    const at = await stage({
+      outer: [
+        call('spawn_agent', { task_name: 'look', message: 'Look.', fork_turns: 'none' }),
+        call('wait_agent', { timeout_ms: 20_000 }),
+        { text: `That is it.\n\n${BLOCK}\n` },
+      ],
+      default: [{ text: `${words}\n\n${BLOCK}\n` }],
+    });
+    expect((await at.run('codex', ['--enable', 'multi_agent_v2', 'Do it. [[mock:outer]]'])).exit).toBe(0);
+    const [file] = readdirSync(at.path('.baton/hooks/details'));
+    expect(at.prompts().filter((prompt) => prompt.includes(ASKED))).toHaveLength(1);
+    expect(at.bodies().some((body) => body.includes(ASKED) && body.includes(String(file)))).toBe(true);
+    expect(readFileSync(at.path(`.baton/hooks/details/${file}`), 'utf8')).toContain(words.trim());
   }, 60_000);
 
   test('what is compacted names the export of the tasks', async () => {

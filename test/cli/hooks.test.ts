@@ -361,6 +361,20 @@ describe('hook stop', () => {
     expect(at.hook('stop', input)).toMatchObject({ decision: 'block' });
   });
 
+  test('a sub-agent of codex that says too much is asked for its report alone, and what it said is kept', () => {
+    const at = project();
+    mkdirSync(at.path('.baton'));
+    const said = `${'All that I saw. '.repeat(300)}\n\n${BLOCK}`;
+    const input = { hook_event_name: 'SubagentStop', stop_hook_active: false, last_assistant_message: said };
+    const reason = String(at.hook('stop', { ...input, turn_id: 't' })?.['reason']);
+    const file = /is kept in (\S+): name that/.exec(reason)?.[1] ?? '';
+    expect(readFileSync(file, 'utf8')).toBe(said);
+    expect(dirname(file)).toBe(at.path('.baton/hooks/details'));
+    expect(at.hook('stop', { ...input, hook_event_name: 'Stop', turn_id: 't' })).toBeNull();
+    // That of claude is cut on its way.
+    expect(at.hook('stop', input)).toBeNull();
+  });
+
   test.each([
     [['stop'], 'not json'],
     [['stop'], '[]'],
