@@ -40,8 +40,7 @@ export function wordsFor(words: Words): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-const TOOLS =
-  'In place of the block you may report with the tool baton_report of the MCP server baton, which can also hand parts of the task on.';
+const TOOLS = 'In place of the block you may report with the tool baton_report of the MCP server baton.';
 
 const MOST_FINDINGS = 20;
 

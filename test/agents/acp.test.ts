@@ -147,6 +147,34 @@ describe('what real agents said', () => {
     expect(spoken(replay(name, {}, 7).signs)).toEqual(spoken(replay(name).signs));
   });
 
+  test("it is given Baton's own tools when its session opens, also one that it goes on with", () => {
+    const mcp = { name: 'baton', command: ['/bin/node', '/b/main.js', 'mcp'], env: { BATON_SOCKET: '/r/s' } } as const;
+    for (const resume of [null, 'abc']) {
+      const said: Line[] = [];
+      const reader = acp.reader({
+        request: requestOf({ mcp, resume }),
+        emit: () => {},
+        say: (text) => said.push(JSON.parse(text) as Line),
+        hangUp: () => {},
+      });
+      const result = { protocolVersion: 1, agentCapabilities: { loadSession: true } };
+      reader.stdout(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: said[0]?.['id'], result })}\n`));
+      expect(said[1]).toMatchObject({
+        method: resume === null ? 'session/new' : 'session/load',
+        params: {
+          mcpServers: [
+            {
+              name: 'baton',
+              command: '/bin/node',
+              args: ['/b/main.js', 'mcp'],
+              env: [{ name: 'BATON_SOCKET', value: '/r/s' }],
+            },
+          ],
+        },
+      });
+    }
+  });
+
   test('claude: its words, its tools, what it used and what was denied', () => {
     const { signs, methods } = replay('claude-agent-acp.jsonl');
     expect(methods).toEqual(['initialize', 'session/new', 'session/prompt']);
