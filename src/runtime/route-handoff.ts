@@ -106,7 +106,7 @@ async function parties(
 
 /** What keeps a sender from delegating from a task. */
 export async function notDelegable(
-  { config }: RouterOptions,
+  { config, store, workspace = '/' }: RouterOptions,
   { sender }: Pick<Said, 'sender'>,
   parent: Task,
   own: Task | null,
@@ -117,7 +117,7 @@ export async function notDelegable(
   }
   if (isPerson(sender)) return null;
   if (own !== null && parent.parentId === own.id) {
-    if (of.target.role === 'EXECUTOR') {
+    if ((await taskMessage(store, own, workspace)).target.role === 'EXECUTOR') {
       return no(
         'E_PERMISSION_DENIED',
         `${sender.run} is an EXECUTOR, and hands on parts of ${own.id} only, not of ${parent.id}`,
