@@ -2,6 +2,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
 import { basename, dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../core/config.ts';
@@ -114,10 +116,8 @@ async function post(
   let target = url;
   try {
     for (let hops = 0; ; hops++) {
-      const response = await fetch(target, { method: 'POST', headers, body, signal, redirect: 'manual' });
-      // Nobody reads it, and it must not hold the connection.
-      await response.body?.cancel();
-      if (response.ok) return null;
+      const response = await postOnce(target, headers, body, signal);
+      if (response.status >= 200 && response.status < 300) return null;
       const next = redirectOf(response, target);
       if (next === null) return refusal(response);
       if (new URL(next).origin !== new URL(url).origin)
@@ -128,23 +128,51 @@ async function post(
   } catch (cause) {
     if (stop.aborted) return { reason: 'there was no time left', ...NO };
     if (signal.aborted) return { reason: `no answer within ${timeoutMs} ms`, again: true, afterMs: 0 };
-    const { message, cause: inner } = cause as Error;
-    return { reason: inner instanceof Error ? inner.message || message : message, again: true, afterMs: 0 };
+    const { message, code } = cause as NodeJS.ErrnoException;
+    return { reason: message || (code ?? 'no connection'), again: true, afterMs: 0 };
   }
 }
+
+interface Response {
+  readonly status: number;
+  readonly location: string | null;
+  readonly retryAfter: string | null;
+}
+
+/** Not by fetch, which refuses some ports that people do use. What is answered beside the head is read by nobody and kept nowhere. */
+const postOnce = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Response> =>
+  new Promise((settle, fail) => {
+    const start = url.startsWith('https:') ? https.request : http.request;
+    const length = { 'content-length': Buffer.byteLength(body) };
+    const request = start(url, { method: 'POST', headers: { ...headers, ...length }, agent: false, signal });
+    // It stays, for an answer that breaks off after its head is an answer.
+    request.on('error', fail);
+    request.on('response', (response) => {
+      response.on('error', () => {});
+      response.resume();
+      const { location, 'retry-after': retryAfter } = response.headers;
+      settle({ status: response.statusCode ?? 0, location: location ?? null, retryAfter: retryAfter ?? null });
+    });
+    request.end(body);
+  });
 
 const NO = { again: false, afterMs: 0 } as const;
 
 /** Only those that ask for the same request once more; the others turn a POST into a GET. */
 function redirectOf(response: Response, from: string): string | null {
-  const location = response.headers.get('location');
-  if ((response.status !== 307 && response.status !== 308) || location === null) return null;
+  const { status, location } = response;
+  if ((status !== 307 && status !== 308) || location === null) return null;
   return URL.canParse(location, from) ? new URL(location, from).href : null;
 }
 
 function refusal(response: Response): Miss {
   const { status } = response;
-  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  const seconds = Number(response.retryAfter ?? 0);
   return {
     reason: `it answered ${status}`,
     again: status >= 500 || status === 408 || status === 429,

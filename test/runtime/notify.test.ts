@@ -211,6 +211,15 @@ describe('webhook', () => {
     expect(receiver.requests).toHaveLength(3);
   });
 
+  test('that nobody listens to is tried again, whatever its port', async () => {
+    const at = await scene([{ on: ['task.created'], to: { webhook: 'http://127.0.0.1:9/x' } }]);
+    await at.add('x');
+    await at.notifier.close();
+    expect(await at.own()).toMatchObject([
+      { detail: { channel: 'webhook http://127.0.0.1:9', attempts: 3, reason: 'connect ECONNREFUSED 127.0.0.1:9' } },
+    ]);
+  });
+
   test('what is refused for good is not tried again', async () => {
     const receiver = await receive();
     receiver.answer = (response) => void response.writeHead(404).end();
