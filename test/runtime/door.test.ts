@@ -1,0 +1,352 @@
+/** The door: what an agent may ask for, in the process and over its run's own socket, with a real store and real runs. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Task } from '../../src/core/task.ts';
+import { openDoor } from '../../src/runtime/door.ts';
+import { connectDoor } from '../../src/runtime/door-client.ts';
+import { CALL_START, createSplitter } from '../../src/runtime/door-wire.ts';
+import type { Door, Sender } from '../../src/runtime/doors.ts';
+import type { Ear } from '../../src/runtime/live-runs.ts';
+import { openRunSocket } from '../../src/runtime/run-socket.ts';
+import { aof, as, ofRun, USER } from './messages.ts';
+import { EMMA, emma } from './small-agents.ts';
+import { makeWorld, reportText, taskOf, type World } from './world.ts';
+
+const folders: string[] = [];
+const undo: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const action of undo.splice(0)) await action();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+async function held(
+  world: World,
+  ear?: Partial<Ear>,
+): Promise<{ task: Task; run: string; door: Door; heard: string[] }> {
+  const { store, host } = world;
+  const [added] = await world.add(taskOf(world, { agent: 'emma', objective: 'Make it so.' }));
+  const message = { type: 'task.claim' as const, id: added?.id as string, claimer: { agent: 'emma' }, leaseMs: 60_000 };
+  const answer = await store.send({ message, by: { kind: 'runtime', name: 'baton' } });
+  if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+  const task = answer.tasks[0] as Task;
+  const run = task.run?.id as string;
+  const heard: string[] = [];
+  host.runs.add(run, {
+    hear(said) {
+      heard.push(`${said.dialect} ${said.kind}`);
+      return { result: 'accepted', reason: null };
+    },
+    end: () => {},
+    ...ear,
+  });
+  return { task, run, door: openDoor({ ...host, sender: ofRun(run, 'emma') }), heard };
+}
+
+const doorOf = (world: World, sender: Sender): Door => openDoor({ ...world.host, sender });
+
+describe('of a run', () => {
+  test('a task is a child of its own, in its place and with its access', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door } = await held(world);
+    const child = await door.create({ title: 'A part', body: 'Do the part.', agent: 'emma', priority: 'high' });
+    expect(child).toMatchObject({
+      parentId: task.id,
+      depth: 1,
+      agent: 'emma',
+      priority: 'high',
+      session: task.session,
+    });
+    const envelope = JSON.parse((await world.store.text(child.id, 'inputs/task.json')) ?? '') as object;
+    expect(envelope).toMatchObject({ task: { task_id: child.id, environment: { workspace_root: world.workspace } } });
+    await expect(door.create({ title: 'x', priority: 'soon' })).rejects.toMatchObject({ code: 'E_SCHEMA_VALIDATION' });
+    await expect(door.create({ title: 'x', dependsOn: ['TASK-2020-01-01-001'] })).rejects.toMatchObject({
+      code: 'E_NOT_FOUND',
+    });
+  });
+
+  test('it sees and touches its own task and its children, and nothing else', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door } = await held(world);
+    const other = await held(world);
+    const child = await door.create({ title: 'A part', agent: 'qa' });
+    expect((await door.list({})).map(({ id }) => id)).toEqual([task.id, child.id]);
+    const foreign = { taskId: other.task.id };
+    await expect(door.update({ ...foreign, notes: 'hello' })).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(door.complete({ ...foreign, outcome: 'done' })).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(
+      door.handoff({ toAgent: 'qa', acceptanceCriteria: [], parentTaskId: other.task.id }),
+    ).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(door.wait({ taskIds: [other.task.id] })).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(door.create({ title: 'x', parentId: other.task.id })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+    });
+    await expect(door.update({ taskId: 'TASK-2020-01-01-001', notes: 'x' })).rejects.toMatchObject({
+      code: 'E_NOT_FOUND',
+    });
+    // The child is another's to speak of.
+    await expect(door.complete({ taskId: child.id, outcome: 'done' })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+    });
+  });
+
+  test('news and claims', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door, heard } = await held(world);
+    expect(await door.update({ progress: 'half' })).toMatchObject({ id: task.id, status: 'in-progress' });
+    expect(await world.store.text(task.id, 'body')).toContain('emma: half');
+    expect(await door.complete({ outcome: 'done', summary: 'Made it.', deliverables: ['a.txt'] })).toMatchObject({
+      status: 'in-progress',
+    });
+    expect(await door.report({ status: 'success', summary: 'Made it.' })).toEqual({ accepted: true, reason: null });
+    expect(heard).toEqual(['aof status.update', 'aof completion.report', 'aop1 report']);
+    expect(await door.report({ status: 'success', summary: 'x'.repeat(601) })).toMatchObject({ accepted: false });
+    await expect(door.update({})).rejects.toMatchObject({ code: 'E_SCHEMA_VALIDATION' });
+    await expect(door.update({ notes: 'x'.repeat(10_001) })).rejects.toMatchObject({ code: 'E_SCHEMA_VALIDATION' });
+  });
+
+  test('a handoff, with its title', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door } = await held(world);
+    const child = await door.handoff({
+      toAgent: 'qa',
+      title: 'Look at it',
+      acceptanceCriteria: ['it is fine'],
+      expectedOutputs: ['r.md'],
+    });
+    expect(child).toMatchObject({ title: 'Look at it', agent: 'qa', parentId: task.id });
+    await expect(door.handoff({ toAgent: 'emma', acceptanceCriteria: [] })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+    });
+    await expect(door.handoff({ toAgent: 'qa', acceptanceCriteria: [], dueBy: 'soon' })).rejects.toMatchObject({
+      code: 'E_SCHEMA_VALIDATION',
+    });
+  });
+
+  test('its context, within the bound', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { door } = await held(world);
+    await door.create({ title: 'A part of it' });
+    const text = await door.context({});
+    expect(text).toContain('Make it so.');
+    expect(text).toContain('A part of it');
+    for (const maxChars of [40, 100, 200])
+      expect((await door.context({ maxChars })).length).toBeLessThanOrEqual(maxChars);
+  });
+
+  test('waiting: until one has ended, changed, or the time is over', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { door } = await held(world);
+    const [one, two] = [await door.create({ title: 'one' }), await door.create({ title: 'two' })];
+    expect((await door.wait({ taskIds: [one.id], timeoutMs: 30 })).map(({ status }) => status)).toEqual(['ready']);
+    const waiting = door.wait({ taskIds: [one.id, two.id], timeoutMs: 20_000 });
+    await world.store.send({ message: { type: 'task.cancel', id: two.id }, by: USER.actor });
+    expect((await waiting).map(({ status }) => status)).toEqual(['ready', 'cancelled']);
+    expect(await door.wait({ taskIds: [two.id] })).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  test('it ends with the run', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door } = await held(world);
+    await world.store.send({ message: { type: 'task.move', id: task.id, to: 'ready' }, by: USER.actor });
+    for (const call of [door.create({ title: 'x' }), door.update({ notes: 'x' }), door.list({}), door.context({})]) {
+      await expect(call).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+    }
+  });
+});
+
+test('a person: any task; a task without a parent; no report and no context', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const { task } = await held(world);
+  const door = doorOf(world, USER);
+  expect(await door.create({ title: 'By hand' })).toMatchObject({ parentId: null, createdBy: 'user' });
+  expect((await door.list({ limit: 1 })).length).toBe(1);
+  expect((await door.list({ status: ['ready'] })).map(({ title }) => title)).toEqual(['By hand']);
+  await expect(door.list({ status: ['soon'] })).rejects.toMatchObject({ code: 'E_SCHEMA_VALIDATION' });
+  expect(await door.update({ taskId: task.id, notes: 'seen' })).toMatchObject({ id: task.id });
+  await expect(door.update({ notes: 'x' })).rejects.toMatchObject({ code: 'E_USAGE' });
+  await expect(door.report({ status: 'success', summary: 's' })).rejects.toMatchObject({ code: 'E_USAGE' });
+  await expect(doorOf(world, as('qa')).update({ taskId: task.id, notes: 'x' })).rejects.toMatchObject({
+    code: 'E_PERMISSION_DENIED',
+  });
+});
+
+describe('over the socket', () => {
+  async function opened(world: World) {
+    const { task, run, door } = await held(world);
+    const folder = mkdtempSync(join(tmpdir(), 'baton-s-'));
+    folders.push(folder);
+    let signs = 0;
+    const socket = await openRunSocket(folder, {
+      take: (found) => world.host.router.message(found, ofRun(run, 'emma')),
+      door,
+      onSign: () => void signs++,
+    });
+    undo.push(() => socket.close());
+    return { task, path: socket.path, socket, signs: () => signs };
+  }
+
+  /** Writes pieces and reads all that is answered. */
+  const talk = (path: string, ...pieces: readonly (string | Buffer)[]): Promise<Record<string, unknown>[]> =>
+    new Promise((resolve, reject) => {
+      let said = '';
+      const socket = createConnection({ path, allowHalfOpen: true });
+      socket.on('data', (chunk) => (said += String(chunk)));
+      socket.on('error', reject);
+      socket.on('end', () =>
+        resolve(
+          said
+            .split('\n')
+            .filter(Boolean)
+            .map((line) => JSON.parse(line) as Record<string, unknown>),
+        ),
+      );
+      socket.on('connect', async () => {
+        for (const piece of pieces) {
+          socket.write(piece);
+          await new Promise((next) => setImmediate(next));
+        }
+        socket.end();
+      });
+    });
+
+  test('the same door, by calls', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, path, signs } = await opened(world);
+    const door = await connectDoor(path);
+    undo.push(() => door.close());
+    const child = await door.create({ title: 'A part' });
+    expect(child).toMatchObject({ parentId: task.id });
+    expect(await door.message(aof('status.update', task.id, { progress: 'half' }))).toMatchObject([
+      { result: 'accepted' },
+    ]);
+    await expect(door.update({ taskId: 'TASK-2020-01-01-001', notes: 'x' })).rejects.toMatchObject({
+      code: 'E_NOT_FOUND',
+    });
+    // A long wait does not hold up what comes after it.
+    const waiting = door.wait({ taskIds: [child.id], timeoutMs: 20_000 });
+    expect(await door.list({})).toHaveLength(2);
+    await world.store.send({ message: { type: 'task.cancel', id: child.id }, by: USER.actor });
+    expect(await waiting).toMatchObject([{ status: 'cancelled' }]);
+    expect(signs()).toBeGreaterThan(3);
+  });
+
+  test('a socket that closes fails what waits there', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, path, socket } = await opened(world);
+    const door = await connectDoor(path);
+    const waiting = door.wait({ taskIds: [task.id], timeoutMs: 20_000 });
+    const failed = expect(waiting).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+    await socket.close();
+    await failed;
+    await expect(door.list({})).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+    await expect(connectDoor(path)).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+  });
+
+  test('messages, calls and prose on one connection, cut anywhere', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, path } = await opened(world);
+    const text = [
+      'some words first',
+      aof('status.update', task.id, { notes: 'größer' }),
+      `${CALL_START}"id":1,"call":"list","args":{}}`,
+      JSON.stringify(JSON.parse(aof('status.update', task.id, { notes: 'over lines' })), null, 2),
+      `${CALL_START}"id":2,"call":"nothing","args":{}}`,
+      `${CALL_START}"id":3,"call":"create","args":{"title":7}}`,
+      `${CALL_START}not JSON at all`,
+      '',
+    ].join('\n');
+    const bytes = Buffer.from(text);
+    const answers = await talk(
+      path,
+      ...Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) => bytes.subarray(i * 7, i * 7 + 7)),
+    );
+    expect(answers.filter((answer) => answer['result'] === 'accepted')).toHaveLength(2);
+    expect(answers.find(({ id }) => id === 1)?.['result']).toMatchObject([{ id: task.id }]);
+    expect(answers.find(({ id }) => id === 2)).toMatchObject({ error: { code: 'E_NOT_FOUND' } });
+    expect(answers.find(({ id }) => id === 3)).toMatchObject({ error: { code: 'E_SCHEMA_VALIDATION' } });
+    expect(answers.find(({ id }) => id === null)).toMatchObject({ error: { code: 'E_SCHEMA_VALIDATION' } });
+    expect(await world.store.text(task.id, 'body')).toContain('größer');
+  });
+
+  test('prose alone is ignored, and answered so', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { path } = await opened(world);
+    expect(await talk(path, 'hello\n')).toMatchObject([{ result: 'ignored' }]);
+  });
+});
+
+test('the splitter: text passes as it comes, calls come whole', () => {
+  const said: string[] = [];
+  const splitter = createSplitter({
+    text: (piece) => said.push(`text ${piece}`),
+    call: (line) => said.push(`call ${line}`),
+    tooLong: () => said.push('too long'),
+  });
+  for (const piece of ['{"ba', 'ton":1,"id":1}\n{"bat', '": 2}\nplain', ' words\n', '{"baton":1,x'])
+    splitter.feed(Buffer.from(piece));
+  splitter.end();
+  expect(said).toEqual([
+    'call {"baton":1,"id":1}',
+    'text {"bat": 2}\n',
+    'text plain',
+    'text  words\n',
+    'call {"baton":1,x',
+  ]);
+});
+
+test('a real run: what it says on its socket acts at once, and its claim when it ends', async () => {
+  const world = await makeWorld({ config: EMMA });
+  emma(
+    world,
+    `cat > talk.cjs <<'EOF'
+const { createConnection } = require('node:net');
+const { writeFileSync } = require('node:fs');
+const socket = createConnection(process.env.BATON_SOCKET);
+const id = process.env.BATON_TASK_ID;
+const said = (type, payload) => socket.write(JSON.stringify({ protocol: 'aof', version: 1, type, taskId: id, fromAgent: 'emma', sentAt: '2026-11-16T10:00:00Z', payload }) + '\\n');
+said('status.update', { progress: 'begun' });
+said('completion.report', { outcome: 'partial', notes: 'half of it' });
+socket.write('{"baton":1,"id":1,"call":"create","args":{"title":"the other half","agent":"nobody"}}\\n');
+let text = '';
+socket.on('data', (data) => { text += data; if (text.split('\\n').length > 3) socket.end(); });
+socket.on('close', () => writeFileSync('answers', text));
+EOF`,
+    `${process.execPath} talk.cjs`,
+  );
+  const { task, told } = await world.run(taskOf(world, { agent: 'emma' }), { leaving: AbortSignal.timeout(20_000) });
+  expect(task).toMatchObject({ status: 'review', summary: 'half of it', run: { outcome: 'partial' } });
+  expect(told('protocol.message.received').map(({ type }) => type)).toEqual(['status.update', 'completion.report']);
+  expect(await world.store.text(task.id, 'body')).toContain('begun');
+  const lines = (world.read('answers') ?? '')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.map((line) => line['result'])).toContain('accepted');
+  const children: string[] = [];
+  for await (const other of world.store.tasks()) if (other.parentId === task.id) children.push(other.title);
+  expect(children).toEqual(['the other half']);
+});
+
+test('a real run that speaks of another task, or that tries to be another, is refused and that is written down', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const [victim] = await world.add(taskOf(world, { agent: 'qa' }));
+  emma(
+    world,
+    `cat <<'SAID'\n${aof('completion.report', victim?.id as string, { outcome: 'done' }, { fromAgent: 'qa' })}\nSAID`,
+    `cat <<'SAID'\n${reportText()}\nSAID`,
+  );
+  const { task, told } = await world.run(taskOf(world, { agent: 'emma' }));
+  expect(task.status).toBe('done');
+  expect((await world.store.find(victim?.id as string))?.status).toBe('ready');
+  expect(told('protocol.message.rejected')).toEqual([]);
+  const events = (await world.store.history(victim?.id as string)).flatMap((record) => record.events);
+  expect(events.find(({ type }) => type === 'protocol.message.rejected')?.detail).toMatchObject({
+    channel: 'stdout',
+    agent: 'emma',
+    code: 'E_PERMISSION_DENIED',
+  });
+});
