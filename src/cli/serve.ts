@@ -1,6 +1,7 @@
 /** `baton serve`: what `baton work` does, and the HTTP API with it. */
 import { isIP } from 'node:net';
 import { eventsOf } from '../core/task-json.ts';
+import { peerOf } from '../process/peer.ts';
 import { openDoor } from '../runtime/door.ts';
 import type { Door, Sender } from '../runtime/doors.ts';
 import type { HttpDoor } from '../runtime/host.ts';
@@ -51,7 +52,7 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
     try {
       const { router, now, workspace } = host;
       const doorFor = (sender: Sender): Door => openDoor({ store, config, router, sender, now, workspace });
-      const api = createApi({ host, router, doorFor, tokens, bound, stopping: streams.signal });
+      const api = createApi({ host, router, doorFor, tokens, bound, peerOf, stopping: streams.signal });
       const listening = await listen({ host: bound, port, fetch: api.fetch });
       url = listening.url;
       try {

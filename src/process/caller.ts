@@ -6,9 +6,12 @@ import { MARK } from './types.ts';
 /** The run that this process belongs to; null where it belongs to none, as far as the system tells. */
 export function runOfCaller(environment: Readonly<Record<string, string | undefined>> = process.env): string | null {
   const own = environment[MARK];
-  if (own !== undefined) return runIn(own);
-  // Whoever takes the mark out of its own environment still has parents that carry it.
-  for (let pid = process.ppid; pid > 1; pid = statOf(pid)?.ppid ?? 0) {
+  return own === undefined ? runOfProcess(process.ppid) : runIn(own);
+}
+
+/** The same of another process. Whoever takes the mark out of its own environment still has parents that carry it. */
+export function runOfProcess(first: number): string | null {
+  for (let pid = first; pid > 1; pid = statOf(pid)?.ppid ?? 0) {
     const mark = markOfProcess(pid);
     if (mark !== null) return runIn(mark);
   }

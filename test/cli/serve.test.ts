@@ -130,6 +130,28 @@ test('SIGTERM ends it in order: streams hear the end, runs go back to be run aga
   expect(left.stdout.trim()).toBe('');
 }, 60_000);
 
+test("an agent without a sandbox that has read the person's token is not the person", async () => {
+  configure({
+    sly: `
+      import { readFileSync } from 'node:fs';
+      const token = readFileSync('.baton/serve.token', 'utf8').trim();
+      const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' };
+      const body = JSON.stringify({ title: 'By the person, it says' });
+      const response = await fetch(process.env.BATON_URL + '/v1/tasks', { method: 'POST', headers, body });
+      console.log(response.status, (await response.json()).error?.code);`,
+  });
+  const config = JSON.parse(readFileSync(join(dir, 'config.yaml'), 'utf8'));
+  writeFileSync(join(dir, 'config.yaml'), JSON.stringify({ ...config, defaults: { sandbox: 'off' } }));
+  const server = await start();
+  const { id } = await server.call('/v1/tasks', { title: 'Be sly', agent: 'sly' });
+  await eventsUntil(`${server.url}/v1/events?after=0`, server.headers, ({ type }) => type === 'run.output');
+  const log = await (await fetch(`${server.url}/v1/runs/${id}-r1/log?stream=out`, { headers: server.headers })).text();
+  expect(log).toBe('403 E_PERMISSION_DENIED\n');
+  expect(await server.call('/v1/tasks')).toHaveLength(1);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toBe(0);
+}, 60_000);
+
 test('the token is kept, and made anew where others could have read it', async () => {
   const first = await start();
   const token = readFileSync(first.file, 'utf8');

@@ -2,7 +2,14 @@
 import { afterEach } from 'vitest';
 import { openDoor } from '../../src/runtime/door.ts';
 import type { Door, Routed, Router, Sender } from '../../src/runtime/doors.ts';
-import { createApi, createTokens, type Listening, listen, type Tokens } from '../../src/server/http/index.ts';
+import {
+  type ApiOptions,
+  createApi,
+  createTokens,
+  type Listening,
+  listen,
+  type Tokens,
+} from '../../src/server/http/index.ts';
 import { makeWorld, type World, type WorldOptions } from '../runtime/world.ts';
 
 export const PERSON = 'person-token-of-the-test-0123456789abcdefghi';
@@ -37,6 +44,7 @@ export interface ApiWorldOptions extends WorldOptions {
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   readonly routed?: readonly Routed[];
+  readonly peerOf?: ApiOptions['peerOf'];
   /** With the router and the doors as they are. */
   readonly real?: boolean;
 }
@@ -69,7 +77,7 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
   const { store, config, router: realRouter, now, workspace } = world.host;
   const realDoor = (sender: Sender): Door => openDoor({ store, config, router: realRouter, sender, now, workspace });
   const stopping = new AbortController();
-  const { heartbeatMs, stallMs } = options;
+  const { heartbeatMs, stallMs, peerOf } = options;
   const api = createApi({
     host: world.host,
     router: options.real === true ? world.host.router : router,
@@ -79,6 +87,7 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
     stopping: stopping.signal,
     ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
     ...(stallMs === undefined ? {} : { stallMs }),
+    ...(peerOf === undefined ? {} : { peerOf }),
   });
   const listening = await listen({ host: '127.0.0.1', port: 0, fetch: api.fetch });
   const call = (path: string, { method, token = PERSON, headers = {}, body, signal }: CallOptions = {}) => {

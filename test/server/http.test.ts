@@ -7,6 +7,7 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import type { Task } from '../../src/core/task.ts';
+import type { Peer } from '../../src/process/peer.ts';
 import { type ApiWorld, type Body, type Json, listenTo, makeApiWorld, PERSON } from './api-world.ts';
 
 const add = async (world: ApiWorld, body: object): Promise<Json> => {
@@ -363,6 +364,36 @@ describe('who may come in', () => {
 
     world.tokens.close(task.run?.id ?? '');
     expect(await status(`/v1/tasks/${task.id}`)).toBe(401);
+  });
+
+  test("while a run is under way, the person's token in other hands is not the person", async () => {
+    let peer: Peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
+    const world = await makeApiWorld({ real: true, peerOf: () => peer });
+    const { id } = await add(world, { title: 'Nothing runs yet' });
+    const task = await withRun(world);
+    await world.store.send({
+      message: { type: 'run.report', run: task.run?.id ?? '', outcome: 'needs_review' },
+      by: { kind: 'runtime', name: 'baton' },
+    });
+    expect((await world.store.find(task.id))?.status).toBe('review');
+    // It is the run that makes it doubtful.
+    await world.store.send({
+      message: { type: 'task.claim', id, claimer: { agent: 'emma', any: true }, leaseMs: 60_000 },
+      by: { kind: 'runtime', name: 'baton' },
+    });
+    const approve = () =>
+      world.json(`/v1/tasks/${task.id}/move`, { body: { status: 'done' }, headers: { connection: 'close' } });
+    expect(await approve()).toMatchObject({ status: 403, body: { error: { code: 'E_PERMISSION_DENIED' } } });
+    expect((await world.call('/v1/tasks', { headers: { connection: 'close' } })).status).toBe(200);
+    peer = { kind: 'unknown' };
+    expect((await approve()).status).toBe(403);
+    expect(
+      (await world.json('/v1/tasks', { body: { title: 'By whom' }, headers: { connection: 'close' } })).body,
+    ).toMatchObject({
+      createdBy: 'user, over HTTP',
+    });
+    peer = { kind: 'other' };
+    expect((await approve()).body).toMatchObject({ status: 'done' });
   });
 
   test('a body over 10 MB is refused, said or not said, and the server goes on', async () => {

@@ -2,9 +2,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { BatonError } from '../../core/errors.ts';
+import type { Connection, Peer } from '../../process/peer.ts';
 import type { Door, Router, Sender } from '../../runtime/doors.ts';
 import type { Host } from '../../runtime/host.ts';
 import type { Api, Call } from './call.ts';
+import { createDoubt } from './doubt.ts';
 import { eventRoutes } from './events.ts';
 import { createFeed, HEARTBEAT_MS } from './feed.ts';
 import { createGuard } from './guard.ts';
@@ -27,6 +29,8 @@ export interface ApiOptions {
   readonly tokens: Tokens;
   /** What the server listens on: the name by which it may be called. */
   readonly bound: string;
+  /** Who is at the other end of a connection; where it is not given, the token alone counts. */
+  readonly peerOf?: (connection: Connection) => Peer;
   /** Ends streams that would go on for ever. */
   readonly stopping?: AbortSignal;
   readonly heartbeatMs?: number;
@@ -67,9 +71,12 @@ export function createApi(options: ApiOptions): HttpApi {
   ];
   const described = openApi(routes);
 
+  const surely = createDoubt(host.store, options.peerOf);
   const answer = async (c: Given, access: Route['access'], handle: Route['handle']): Promise<Response> => {
     guard.checkPlace(c.req.raw.headers);
-    const caller = access === 'anybody' ? NOBODY : guard.caller(c.req.raw.headers);
+    const told = access === 'anybody' ? NOBODY : guard.caller(c.req.raw.headers);
+    const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
+    const caller = told.kind === 'person' && isChange ? await surely(told, c.env?.incoming?.socket) : told;
     if (access === 'person' && caller.kind !== 'person')
       throw new BatonError(
         'E_PERMISSION_DENIED',

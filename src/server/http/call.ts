@@ -33,15 +33,24 @@ export interface Call {
   readonly outgoing: ServerResponse | undefined;
 }
 
-export const USER: Actor = { kind: 'person', name: 'user' };
+const USER: Actor = { kind: 'person', name: 'user' };
+/** What it does is done, and approves nothing. */
+const UNSURE: Actor = { kind: 'unknown', name: 'user, over HTTP' };
+
+/** The person behind a request; routes that ask for it are closed to runs. */
+export const personOf = (caller: Caller): Actor => {
+  if (caller.kind === 'run') throw new BatonError('E_PERMISSION_DENIED', `expected the person, got ${caller.run}`);
+  return caller.isUnsure === true ? UNSURE : USER;
+};
 
 export function senderOf(caller: Caller, channel: Channel, as?: string): Sender {
   if (caller.kind === 'run') {
     if (as !== undefined) throw new BatonError('E_PERMISSION_DENIED', 'expected a run to speak for itself, got "as"');
     return { channel, run: caller.run, agent: caller.agent, actor: agentActor(caller.agent) };
   }
-  if (as === undefined) return { channel, run: null, agent: null, actor: USER };
-  return { channel, run: null, agent: as, actor: { kind: 'person', name: `user as ${as}` } };
+  const actor = personOf(caller);
+  if (as === undefined) return { channel, run: null, agent: null, actor };
+  return { channel, run: null, agent: as, actor: { kind: actor.kind, name: `user as ${as}` } };
 }
 
 /** A run reaches its own task and the children of it. */

@@ -9,7 +9,7 @@ import { isFields } from '../../protocol/text/fields.ts';
 import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
 import { newTasksOf } from '../../runtime/new-tasks.ts';
 import { bodyText, fitting, parsedJson } from './body.ts';
-import { type Api, type Call, mayReach, queryOf, reachedTask, senderOf, stream, USER } from './call.ts';
+import { type Api, type Call, mayReach, personOf, queryOf, reachedTask, senderOf, stream } from './call.ts';
 import { json, refusal } from './problems.ts';
 import { JSON_TYPE, type Route, TEXT_TYPE } from './routes.ts';
 import * as shape from './schemas.ts';
@@ -231,11 +231,15 @@ async function change<S extends Body>(
 }
 
 /** As the person; routes that lead here are closed to runs. */
-async function ask({ host }: Api, { request }: Call, message: TaskMessage): Promise<readonly Task[]> {
+async function ask({ host }: Api, { request, caller }: Call, message: TaskMessage): Promise<readonly Task[]> {
   const key = request.headers.get('idempotency-key');
   if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected an Idempotency-Key of at most 200 plain characters');
-  const answer = await host.store.send({ message, by: USER, request: key === null ? randomUUID() : `http:${key}` });
+  const answer = await host.store.send({
+    message,
+    by: personOf(caller),
+    request: key === null ? randomUUID() : `http:${key}`,
+  });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   return answer.tasks;
 }

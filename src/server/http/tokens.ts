@@ -14,7 +14,12 @@ export interface RunCaller {
   readonly task: string;
   readonly agent: string;
 }
-export type Caller = { readonly kind: 'person' } | RunCaller;
+export interface PersonCaller {
+  readonly kind: 'person';
+  /** Nobody can tell whether it is the person, or an agent that has read the token. */
+  readonly isUnsure?: boolean;
+}
+export type Caller = PersonCaller | RunCaller;
 
 export interface Tokens extends Pick<HttpDoor, 'open' | 'close'> {
   /** Null for a token that nobody has. */

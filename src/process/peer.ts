@@ -1,0 +1,83 @@
+/**
+ * Who is at the other end of a connection from this machine, as far as the system tells: an agent that has read somebody's token is not that
+ * somebody. Linux only; elsewhere nobody knows.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { runOfProcess } from './caller.ts';
+
+export interface Connection {
+  readonly localPort: number;
+  readonly remotePort: number;
+}
+
+/**
+ * `run`: a process of a run; of which one is not known where it comes through our own proxy, as from a sandbox. `other`: one that belongs to none.
+ * `elsewhere`: no process of this machine. `unknown`: nobody can tell.
+ */
+export type Peer =
+  | { readonly kind: 'run'; readonly run: string | null }
+  | { readonly kind: 'other' | 'elsewhere' | 'unknown' };
+
+export function peerOf(connection: Connection): Peer {
+  const inodes = inodesOf(connection);
+  if (inodes === null) return { kind: 'unknown' };
+  if (inodes.size === 0) return { kind: 'elsewhere' };
+  const owners = ownersOf(inodes);
+  if (owners.length === 0) return { kind: 'unknown' };
+  for (const pid of owners) {
+    const run = runOfProcess(pid);
+    if (run !== null) return { kind: 'run', run };
+  }
+  return owners.includes(process.pid) ? { kind: 'run', run: null } : { kind: 'other' };
+}
+
+/** Of the other end's sockets, by both ports; null where the system does not tell. */
+function inodesOf({ localPort, remotePort }: Connection): Set<string> | null {
+  const inodes = new Set<string>();
+  let isTold = false;
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    let text: string;
+    try {
+      text = readFileSync(table, 'latin1');
+    } catch {
+      // No /proc on this system, or no such version of IP.
+      continue;
+    }
+    isTold = true;
+    for (const line of text.split('\n').slice(1)) {
+      const [, local = '', remote = '', , , , , , , inode = '0'] = line.trim().split(/\s+/);
+      // The other end's own port is our remote one.
+      if (portOf(local) === remotePort && portOf(remote) === localPort && inode !== '0') inodes.add(inode);
+    }
+  }
+  return isTold ? inodes : null;
+}
+
+const portOf = (address: string): number => Number.parseInt(address.slice(address.indexOf(':') + 1), 16);
+
+function ownersOf(inodes: ReadonlySet<string>): number[] {
+  const names = new Set([...inodes].map((inode) => `socket:[${inode}]`));
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => holds(pid, names));
+}
+
+function holds(pid: number, names: ReadonlySet<string>): boolean {
+  const folder = `/proc/${pid}/fd`;
+  let files: string[];
+  try {
+    files = readdirSync(folder);
+  } catch {
+    // Another user's, or gone.
+    return false;
+  }
+  return files.some((file) => {
+    try {
+      return names.has(readlinkSync(`${folder}/${file}`));
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
+}

@@ -1,0 +1,39 @@
+/**
+ * Whether the person's token is in the person's hands. A run without a sandbox can read every file of this user, so while one is under way the
+ * token alone is not enough to be the person (DESIGN: an agent must not be able to play the person).
+ */
+import type { Socket } from 'node:net';
+import { BatonError } from '../../core/errors.ts';
+import type { Store } from '../../core/store.ts';
+import { isRunning } from '../../core/task.ts';
+import type { Connection, Peer } from '../../process/peer.ts';
+import type { PersonCaller } from './tokens.ts';
+
+type Doubt = (person: PersonCaller, socket: Socket | undefined) => Promise<PersonCaller>;
+
+export function createDoubt(store: Store, peerOf: ((connection: Connection) => Peer) | undefined): Doubt {
+  /** A connection stays with its process for as long as it is open. */
+  const known = new WeakMap<Socket, Peer>();
+  return async (person, socket) => {
+    if (peerOf === undefined || !(await isAnyRunning(store))) return person;
+    const { localPort, remotePort } = socket ?? {};
+    if (socket === undefined || localPort === undefined || remotePort === undefined)
+      return { ...person, isUnsure: true };
+    const peer = known.get(socket) ?? peerOf({ localPort, remotePort });
+    known.set(socket, peer);
+    if (peer.kind === 'run') {
+      const whose = peer.run === null ? 'a run' : `the run ${peer.run}`;
+      throw new BatonError(
+        'E_PERMISSION_DENIED',
+        `expected the person, got their token from a process of ${whose}`,
+        'a run speaks with its own token: BATON_TOKEN',
+      );
+    }
+    return peer.kind === 'unknown' ? { ...person, isUnsure: true } : person;
+  };
+}
+
+async function isAnyRunning(store: Store): Promise<boolean> {
+  for await (const task of store.tasks({ status: ['in-progress'] })) if (isRunning(task)) return true;
+  return false;
+}
