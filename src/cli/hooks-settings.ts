@@ -111,7 +111,7 @@ interface Own {
   readonly isAlone: boolean;
 }
 
-/** `baton hook stop`, also with a variable before it or by a path; see `launcherOf`. */
+/** `baton hook stop`, also by a variable, with one before it, or by a path; see `launcherOf`. */
 const OURS = new RegExp(`(?:\\bbaton\\b|^BATON_).* hook (?:${HOOKS.join('|')})$`);
 
 const isOurs = (hook: unknown): hook is { readonly command: string } =>

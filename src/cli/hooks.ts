@@ -129,13 +129,14 @@ function settingsOf(program: Hooked, { user }: Options, dir: string): string {
 
 /**
  * How the hooks call us: by name where that leads somewhere, so that the settings can be shared; else by the path of this very program, with a
- * variable before it that says whose it is.
+ * variable before it that says whose it is. In a run of ours the run says where we are, for in its sandbox the name may lead nowhere.
  */
 function launcherOf({ dir }: Options): string {
   const isNamed = whereIs('baton') !== null;
   const program = isNamed ? 'baton' : `${quoted(process.execPath)} ${quoted(realOf(process.argv[1] ?? ''))}`;
-  if (dir !== undefined) return `BATON_DIR=${quoted(realOf(resolve(dir)))} ${program}`;
-  return isNamed ? program : `BATON_BY_PATH=1 ${program}`;
+  const anywhere = isNamed ? `\${BATON_CLI:-${program}}` : program;
+  if (dir !== undefined) return `BATON_DIR=${quoted(realOf(resolve(dir)))} ${anywhere}`;
+  return isNamed ? anywhere : `BATON_BY_PATH=1 ${anywhere}`;
 }
 
 const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -169,6 +169,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       BATON_TASK_FILE: taskFile,
       BATON_SOCKET: socket.path,
       BATON_DETAILS_DIR: details,
+      // How hooks of the agent's own call Baton, which the sandbox shows at this place only.
+      ...(tools.mcp === null ? {} : { BATON_CLI: tools.mcp.command.slice(0, -1).join(' ') }),
       ...overHttp(given, undo),
     };
 

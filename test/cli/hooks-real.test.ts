@@ -62,6 +62,7 @@ interface Stage {
   readonly model: MockModel;
   readonly path: (name: string) => string;
   run(kind: Kind, args: readonly string[]): Promise<Answer>;
+  baton(args: readonly string[]): Promise<Answer>;
   /** What the model was asked, in order. */
   prompts(): readonly string[];
   bodies(): readonly string[];
@@ -98,22 +99,23 @@ async function stage(scripts: Readonly<Record<string, Steps>>): Promise<Stage> {
   const installed = baton(['hooks', 'install', '--json'], '', path('.'), env);
   expect([added.exit, installed.exit]).toEqual([0, 0]);
   expect(installed.json()).toEqual({ changed: [path('.claude/settings.json'), path('.codex/hooks.json')] });
+  const start = (program: string, args: readonly string[]): Promise<Answer> =>
+    new Promise((settle) => {
+      const child = spawn(program, args, { cwd: path('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
+      started.add(child);
+      let out = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+      child.stderr.resume();
+      child.on('close', (exit) => {
+        started.delete(child);
+        settle({ exit, out });
+      });
+    });
   return {
     model,
     path,
-    run: (kind, args) =>
-      new Promise((settle) => {
-        const all = [...(kind === 'claude' ? CLAUDE : codexArgs(model.url)), ...args];
-        const child = spawn(join(REAL, kind), all, { cwd: path('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
-        started.add(child);
-        let out = '';
-        child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-        child.stderr.resume();
-        child.on('close', (exit) => {
-          started.delete(child);
-          settle({ exit, out });
-        });
-      }),
+    run: (kind, args) => start(join(REAL, kind), [...(kind === 'claude' ? CLAUDE : codexArgs(model.url)), ...args]),
+    baton: (args) => start(process.execPath, [MAIN, ...args]),
     prompts: () => model.requests.filter(({ aux }) => aux !== true).map(({ prompt }) => String(prompt)),
     bodies: () =>
       readdirSync(join(root, 'bodies'))
@@ -147,6 +149,14 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     },
     60_000,
   );
+
+  test('so it is in a run of Baton, whose sandbox may not show what is on PATH', async () => {
+    const at = await stage({ work: [{ text: 'All done.' }], default: [{ text: `Again.\n\n${BLOCK}\n` }] });
+    const answer = await at.baton(['run', 'Do it. [[mock:work]]', '--agent', 'claude', '--model', 'claude-sonnet-4-5']);
+    expect(answer.out).toContain('- Looked at all of it.');
+    expect(answer.exit).toBe(0);
+    expect(at.prompts().filter((prompt) => prompt.includes(ASKED))).toHaveLength(1);
+  }, 60_000);
 
   test('one that never gives a report is asked once and let go', async () => {
     const at = await stage({ work: [{ text: 'All done.' }], default: [{ text: 'I said that it is done.' }] });

@@ -69,6 +69,8 @@ function project(programs: readonly string[] = ['baton', 'claude', 'codex']): Pr
   };
 }
 
+/** By name, or as the run that it is called in says. */
+const NAMED = '$' + '{BATON_CLI:-baton}';
 const CLAUDE = '.claude/settings.json';
 const CODEX = '.codex/hooks.json';
 
@@ -79,7 +81,7 @@ describe('install', () => {
     expect(ran.exit).toBe(0);
     expect(ran.json()).toEqual({ changed: [at.path(CLAUDE), at.path(CODEX)] });
     const call = (hook: string): object => ({
-      hooks: [{ type: 'command', command: `baton hook ${hook}`, timeout: 30 }],
+      hooks: [{ type: 'command', command: `${NAMED} hook ${hook}`, timeout: 30 }],
     });
     expect(JSON.parse(at.read(CLAUDE) ?? '')).toEqual({
       hooks: {
@@ -132,7 +134,7 @@ describe('install', () => {
     expect(at.read(CLAUDE)).toContain(`BATON_BY_PATH=1 ${process.execPath} ${MAIN} hook stop`);
     writeFileSync(join(at.root, 'bin/baton'), '#!/bin/sh\n', { mode: 0o755 });
     expect(at.run(['hooks', 'install', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
-    expect(at.read(CLAUDE)).toContain('"command": "baton hook stop"');
+    expect(at.read(CLAUDE)).toContain(`"command": "${NAMED} hook stop"`);
     expect(at.read(CLAUDE)).not.toContain('BATON_BY_PATH');
     at.run(['hooks', 'remove']);
     expect(at.read(CLAUDE)).toBeNull();
@@ -169,7 +171,7 @@ describe('install', () => {
     mkdirSync(at.path('.claude'));
     symlinkSync('../elsewhere.json', at.path(CLAUDE));
     at.run(['hooks', 'install', 'claude']);
-    expect(at.read('elsewhere.json')).toContain('baton hook stop');
+    expect(at.read('elsewhere.json')).toContain(`${NAMED} hook stop`);
     expect(statSync(at.path('elsewhere.json')).mode & 0o777).toBe(0o640);
     at.run(['hooks', 'remove', 'claude']);
     expect(at.read('elsewhere.json')).toBe('{}\n');
@@ -215,7 +217,7 @@ describe('remove', () => {
     const text = SETTINGS[name] ?? '';
     at.write(CLAUDE, text);
     expect(at.run(['hooks', 'install', 'claude', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
-    expect(at.read(CLAUDE)).toContain('baton hook precompact');
+    expect(at.read(CLAUDE)).toContain(`${NAMED} hook precompact`);
     expect(at.run(['hooks', 'remove', 'claude', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
     expect(at.read(CLAUDE)).toBe(text);
     expect(at.run(['hooks', 'remove', 'claude', '--json']).json()).toEqual({ changed: [] });
