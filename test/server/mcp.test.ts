@@ -291,6 +291,8 @@ describe('over the socket of a run', () => {
     expect((await call('baton_context')).text).toContain('Paint the fence.');
     expect((await call('aof_task_update', { progress: 'half of it' })).isError).toBe(false);
     const child = await call('aof_task_create', { title: 'Buy paint' });
+    expect(JSON.parse(await session.read(`baton://task/${idOf(child)}`))).toMatchObject({ title: 'Buy paint' });
+    expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(1);
     const done = await call('aof_task_complete', { outcome: 'done', summary: '- The fence is blue.' });
     expect(done).toMatchObject({ isError: false, structured: { note: expect.stringContaining('checked') } });
     go();
@@ -305,6 +307,7 @@ describe('over the socket of a run', () => {
     const { world, session, ended, go } = await running();
     const [other] = await world.add(taskOf(world, { agent: 'emma' }));
     const steal = { taskId: other?.id, outcome: 'done' };
+    await expect(session.read(`baton://task/${other?.id}`)).rejects.toThrow(/E_PERMISSION_DENIED/);
     const refused = await session.call('aof_task_complete', steal);
     expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/^E_/) });
     expect((await session.call('baton_report', { status: 'failure', summary: '- No paint.' })).isError).toBe(false);
