@@ -238,7 +238,8 @@ describe('runs', () => {
     const folder = join(world.dir, 'logs', run);
     await mkdir(folder, { recursive: true });
     await symlink(join(world.root, 'secret.json'), join(folder, 'response.json'));
-    await link(join(world.root, 'secret.json'), join(folder, 'out.log'));
+    await writeFile(join(world.root, 'other.log'), 'secret');
+    await link(join(world.root, 'other.log'), join(folder, 'out.log'));
     expect((await world.call(`/v1/runs/${run}/response`)).status).toBe(404);
     expect(await (await world.call(`/v1/runs/${run}/log`)).text()).toBe('');
     await rm(folder, { recursive: true });

@@ -29,7 +29,7 @@ const tell = (
 ): Promise<{ status: number; body: Json }> => world.json('/v1/openclaw/events', { body: { type, event, context } });
 
 /** A task that an agent runs in a session of the gateway. */
-async function spawned(world: ApiWorld, agent: string, key: string): Promise<Task> {
+async function spawned(world: ApiWorld, agent: string, key: string, isWatched = true): Promise<Task> {
   const by = { kind: 'runtime', name: 'baton' } as const;
   const added = await world.store.send({
     message: { type: 'task.add', tasks: [{ title: 'x', routing: { agent } }] },
@@ -41,7 +41,7 @@ async function spawned(world: ApiWorld, agent: string, key: string): Promise<Tas
     id,
     claimer: { agent },
     leaseMs: 60_000,
-    supervisor: world.host.supervisor,
+    ...(isWatched ? { supervisor: world.host.supervisor } : {}),
   } as const;
   const claimed = await world.store.send({ message, by });
   const task = claimed.kind === 'refused' ? undefined : claimed.tasks[0];
@@ -142,6 +142,43 @@ test('the end of a session is the end of its own runs, and of no others', async 
     messageId: `session_end:${own.run?.id}`,
     payload: { outcome: 'done', deliverables: ['a.md'], taskId: own.id },
   });
+});
+
+test('told twice by the real router, the end of a session acts once; a run that was taken away is no longer its own', async () => {
+  const world = await makeApiWorld({ config: CLAWS, real: true });
+  const by = { kind: 'runtime', name: 'baton' } as const;
+  // Nobody of ours watches over it: what its session left is all there will be.
+  const task = await spawned(world, 'claw', KEY, false);
+  const run = task.run?.id ?? '';
+  await mkdir(join(world.dir, 'runs', task.id), { recursive: true });
+  const completedAt = '2026-11-16T00:00:00Z';
+  const result = {
+    taskId: task.id,
+    runId: run,
+    agentId: 'claw',
+    completedAt,
+    outcome: 'blocked',
+    blockers: ['no key'],
+  };
+  await writeFile(join(world.dir, 'runs', task.id, 'run_result.json'), JSON.stringify(result));
+  const first = await tell(world, 'session_end', { sessionKey: KEY });
+  expect(first.body, JSON.stringify(first.body)).toMatchObject([{ result: 'accepted', task: task.id }]);
+  expect((await world.store.find(task.id))?.status).toBe('blocked');
+  const records = await world.store.lastRecord();
+  await tell(world, 'session_end', { sessionKey: KEY });
+  expect(await world.store.lastRecord()).toBe(records);
+
+  const other = await spawned(world, 'claw', 'agent:swe-backend:subagent:2');
+  await mkdir(join(world.dir, 'runs', other.id), { recursive: true });
+  await writeFile(
+    join(world.dir, 'runs', other.id, 'run_result.json'),
+    JSON.stringify({ ...result, taskId: other.id, runId: other.run?.id, outcome: 'done' }),
+  );
+  await world.store.send({ message: { type: 'task.move', id: other.id, to: 'ready' }, by });
+  expect((await tell(world, 'session_end', { sessionKey: 'agent:swe-backend:subagent:2' })).body).toMatchObject([
+    { result: 'ignored' },
+  ]);
+  expect((await world.store.find(other.id))?.status).toBe('ready');
 });
 
 test('the plugin tells of what may be ours and of ends, and a gateway never fails because of it', async () => {

@@ -114,6 +114,8 @@ async function* ownRuns(
 async function ended(api: Api, event: Fields, context: Fields): Promise<readonly Routed[]> {
   const routed: Routed[] = [];
   for await (const { task, run } of ownRuns(api, keysIn(event, context))) {
+    // One that was taken from it is another's business now.
+    if (run.status !== 'running' && run.status !== 'completed') continue;
     const report = await reportOf(api, task, run);
     // A session that left nothing has said nothing; its run's own time decides.
     if (report !== null) routed.push(...(await api.router.take(report, senderOfRun(run))));
@@ -132,8 +134,7 @@ async function reportOf({ host }: Api, task: Task, run: Run): Promise<string | n
     await file.close();
   }
   const read = readRunFile('run_result.json', text);
-  if (!read.ok || read.value.runId !== run.id) return null;
-  const { runId: _, ...payload } = read.value;
+  if (!read.ok || read.value.runId !== run.id || read.value.taskId !== task.id) return null;
   const envelope = {
     protocol: 'aof',
     version: 1,
@@ -142,7 +143,7 @@ async function reportOf({ host }: Api, task: Task, run: Run): Promise<string | n
     fromAgent: run.agent,
     sentAt: new Date(host.now()).toISOString(),
     messageId: `session_end:${run.id}`,
-    payload: { ...payload, taskId: task.id },
+    payload: read.value,
   };
   return `AOF/1 ${JSON.stringify(envelope)}`;
 }
