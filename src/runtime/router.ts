@@ -5,7 +5,7 @@
  */
 import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
 import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
-import type { EventMessage, ResponseMessage, TaskMessage } from '../protocol/aop2/schema.ts';
+import type { EventMessage, TaskMessage } from '../protocol/aop2/schema.ts';
 import { detect } from '../protocol/detect.ts';
 import type { Message } from '../protocol/message.ts';
 import { isFields } from '../protocol/text/fields.ts';
@@ -132,8 +132,8 @@ async function taskOf({ store }: RouterOptions, { message }: Said, own: Task | n
   const id = dialect === 'aof' ? value['taskId'] : dialect === 'aop2' ? value['task_id'] : undefined;
   if (typeof id !== 'string') return own ?? undefined;
   if (own !== null && (id === own.id || id === own.externalId)) return own;
-  const session = dialect === 'aop2' ? (value as ResponseMessage).session_id : undefined;
-  return (await store.find(id)) ?? (session === undefined ? undefined : store.find(id, session));
+  // An external id is one of its session, and of no other.
+  return isTaskId(id) ? store.find(id) : store.find(id, sessionIn(message));
 }
 
 async function taskOfRunOf({ store }: RouterOptions, { run }: Sender): Promise<Task | undefined> {
