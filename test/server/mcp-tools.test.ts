@@ -211,7 +211,8 @@ describe('nothing floods', () => {
       expect(`${text}${JSON.stringify(structured)}`).not.toContain('\u0007');
     }
     const { structured } = await call('aof_task_list');
-    expect((structured?.['tasks'] as unknown[]).length + (structured?.['more'] as number)).toBe(1000);
+    const { tasks, more } = structured as { tasks: unknown[]; more: number };
+    expect(tasks.length + more).toBe(1000);
   });
 });
 
