@@ -413,4 +413,98 @@ describe('real runs', () => {
     expect(await world.store.find(written.task.id)).toMatchObject({ status: 'done', summary: 'made it' });
     expect((await world.store.find(unreadable.task.id))?.status).toBe('in-progress');
   });
+
+  test('a run that says nothing and writes its result down has reported', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const result =
+      '{"runId":"\'$BATON_RUN_ID\'","taskId":"\'$BATON_TASK_ID\'","outcome":"partial","notes":"half of it"}';
+    emma(
+      world,
+      `mkdir -p ${world.dir}/runs/$BATON_TASK_ID`,
+      `echo '${result}' > ${world.dir}/runs/$BATON_TASK_ID/run_result.json`,
+    );
+    const { task } = await world.run(taskOf(world, { agent: 'emma' }));
+    expect(task).toMatchObject({ status: 'review', summary: 'half of it', run: { outcome: 'partial' } });
+  });
+});
+
+describe('resume', () => {
+  /** A run whose supervisor is gone. */
+  async function orphan(world: World): Promise<{ id: string; run: string }> {
+    const [task] = await world.add(taskOf(world, { agent: 'emma' }));
+    const id = task?.id as string;
+    const supervisor = { pid: 2 ** 22 - 3, started: 'long ago' };
+    const answer = await world.store.send({
+      message: { type: 'task.claim', id, claimer: { agent: 'emma' }, leaseMs: 60_000, supervisor },
+      by: { kind: 'runtime', name: 'baton' },
+    });
+    if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+    return { id, run: answer.tasks[0]?.run?.id as string };
+  }
+
+  test('what a run had said before its Baton died is not lost', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { recoverRuns } = await import('../../src/runtime/recovery.ts');
+    const { id, run } = await orphan(world);
+    const undo = world.host.runs.add(run, { hear: () => ({ result: 'accepted', reason: null }), end: () => {} });
+    await world.host.router.take(
+      aof('completion.report', id, { outcome: 'partial', notes: 'half of it' }),
+      ofRun(run, 'emma'),
+    );
+    undo();
+    expect((await world.store.find(id))?.status).toBe('in-progress');
+    await recoverRuns(world.host);
+    expect(await world.store.find(id)).toMatchObject({ status: 'review', summary: 'half of it' });
+  });
+
+  test('a result that cannot be read: nothing moves and that is told; the next look counts it as none', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { recoverRuns } = await import('../../src/runtime/recovery.ts');
+    const { id, run } = await orphan(world);
+    await world.store.settled();
+    world.write(join(world.dir, 'runs', id, 'run_result.json'), '{');
+    await recoverRuns(world.host);
+    expect((await world.store.find(id))?.status).toBe('in-progress');
+    expect(await told(world, 'protocol.message.rejected')).toMatchObject([
+      { task: id, reason: 'run_result.json is unreadable' },
+    ]);
+    await recoverRuns(world.host);
+    expect(await world.store.find(id)).toMatchObject({ status: 'ready', run: { id: run, status: 'expired' } });
+  });
+
+  test('a report by message for a run whose Baton died is applied at once', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { id, run } = await orphan(world);
+    const [answer] = await world.host.router.take(
+      aof('completion.report', id, { outcome: 'blocked', notes: 'no key' }),
+      ofRun(run, 'emma'),
+    );
+    expect(answer).toMatchObject({ result: 'accepted' });
+    expect(await world.store.find(id)).toMatchObject({ status: 'blocked', run: { status: 'completed' } });
+  });
+
+  test('a run of another program is reclaimed when its lease is over, and not before', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { recoverRuns } = await import('../../src/runtime/recovery.ts');
+    const [task] = await world.add(taskOf(world, { agent: 'emma' }));
+    const id = task?.id as string;
+    const claim = { type: 'task.claim' as const, id, claimer: { agent: 'emma' }, leaseMs: 400 };
+    const answer = await world.store.send({ message: claim, by: { kind: 'runtime', name: 'baton' } });
+    const run = answer.kind === 'refused' ? '' : (answer.tasks[0]?.run?.id as string);
+    const begun = Date.now();
+    // Signs of life keep it.
+    while (Date.now() < begun + 800) {
+      await world.store.alive(run);
+      await recoverRuns(world.host);
+      expect((await world.store.find(id))?.status).toBe('in-progress');
+    }
+    let status = '';
+    await until('its lease is over', () => {
+      void recoverRuns(world.host).then(async () => {
+        status = (await world.store.find(id))?.status ?? '';
+      });
+      return status === 'ready';
+    });
+    expect((await world.store.find(id))?.run?.status).toBe('expired');
+  });
 });
