@@ -69,7 +69,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const clocks = createClocks(given, stopper, warnings, undo);
     // One that has ended is looked at once more; it says nothing.
     const isOpen = run.status === 'running';
-    const routes = createRoutes(given);
+    const routes = createRoutes(given, warnings);
     const hearing = createHearing({
       task,
       rails: { finalSignal: policy.requireFinalSignal, minimalReport: policy.requireMinimalReport },
@@ -238,12 +238,18 @@ const senderOf = (run: Supervision['run'], channel: Sender['channel']): Sender =
 
 /** So many messages of one turn's words act; an agent that prints without end does not fill the journal. */
 const MOST_ROUTED = 1_000;
+/** So many refusals stand in the run's own report; all are in the journal. */
+const MOST_TOLD = 20;
 
 /** What the agent says and what is not for its run alone: it acts at once, in its order, and before the turn counts as over. */
-function createRoutes({ host, run, task }: Supervision): { take(found: Found): void; done(): Promise<void> } {
+function createRoutes(
+  { host, run, task }: Supervision,
+  warnings: string[],
+): { take(found: Found): void; done(): Promise<void> } {
   const sender = senderOf(run, 'stdout');
   let last: Promise<void> = Promise.resolve();
   let count = 0;
+  let refused = 0;
   return {
     take(found) {
       count += 1;
@@ -251,7 +257,8 @@ function createRoutes({ host, run, task }: Supervision): { take(found: Found): v
       if (count >= MOST_ROUTED) return;
       last = last.then(async () => {
         const { result, reason } = await host.router.message(found, sender);
-        if (result === 'rejected' || result === 'unknown') host.warn(`${task.id}: a message was ${result}: ${reason}`);
+        if (result !== 'rejected' && result !== 'unknown') return;
+        if (++refused <= MOST_TOLD) warnings.push(`not heard: ${found.dialect} ${found.kind ?? ''}: ${reason}`);
       });
       // Waited for in `done`; a store that fails is told there.
       last.catch(() => {});

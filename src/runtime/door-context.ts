@@ -1,12 +1,21 @@
 /** What a run needs to know of where it stands, within a bound: its task, what was handed to it, what it builds upon and what became of its children. */
+import { readFile, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 
 /** The more important comes first; what does not fit any more is left out, and that is said. */
-export async function contextOf(store: Store, task: Task, message: TaskMessage, maxChars: number): Promise<string> {
+export async function contextOf(
+  store: Store,
+  task: Task,
+  message: TaskMessage,
+  maxChars: number,
+  dir: string | null = null,
+): Promise<string> {
   const parts = [headOf(task, message), section('Objective', message.task.objective)];
   const outputs = (message.task.expected_outputs ?? []).map(({ path }) => `- ${path}`);
   if (outputs.length > 0) parts.push(section('Expected outputs', outputs.join('\n')));
@@ -16,12 +25,47 @@ export async function contextOf(store: Store, task: Task, message: TaskMessage, 
   }
   const parent = task.parentId === null ? undefined : await store.find(task.parentId);
   if (parent !== undefined) parts.push(section(`Part of ${parent.id}`, told(parent)));
+  for (const { ref, text } of await referred(store, task, dir)) parts.push(section(`Context: ${ref}`, text));
   const children: string[] = [];
   for await (const other of store.tasks({ session: task.session })) {
     if (other.parentId === task.id) children.push(`- ${other.id} (${other.status}): ${told(other)}`);
   }
   if (children.length > 0) parts.push(section('Children', children.join('\n')));
   return within(parts, maxChars);
+}
+
+const REF = /(?:^|\/)(TASK-\d{4}-\d{2}-\d{2}-\d{3,})(?:\.md|\/(.+))$/;
+
+/** What a handoff refers to, wherever the task that it names has moved to; of the same session, and of no other. */
+async function referred(
+  store: Store,
+  task: Task,
+  dir: string | null,
+): Promise<{ readonly ref: string; readonly text: string }[]> {
+  const handoff = parseJson((await store.text(task.id, 'inputs/handoff.json')) ?? '');
+  const refs = isFields(handoff) && Array.isArray(handoff['contextRefs']) ? handoff['contextRefs'] : [];
+  const found: { ref: string; text: string }[] = [];
+  for (const ref of refs) {
+    const [, id, path] = typeof ref === 'string' ? (REF.exec(ref) ?? []) : [];
+    const other = id === undefined ? undefined : await store.find(id);
+    if (other === undefined || other.session !== task.session || path?.split(/[\\/]/).includes('..')) continue;
+    const text = (await store.text(other.id, path ?? 'body')) ?? (await onDisk(dir, other, path));
+    if (text !== null) found.push({ ref: String(ref), text });
+  }
+  return found;
+}
+
+/** A file that an agent has put into the folder of its task. */
+async function onDisk(dir: string | null, { id, status }: Task, path: string | undefined): Promise<string | null> {
+  if (dir === null || path === undefined) return null;
+  const folder = join(dir, 'tasks', status, id);
+  try {
+    const real = await realpath(join(folder, path));
+    return real.startsWith(`${await realpath(folder)}${sep}`) ? await readFile(real, 'utf8') : null;
+  } catch {
+    // It is not there any more; a reference to nothing tells nothing.
+    return null;
+  }
 }
 
 function headOf(task: Task, message: TaskMessage): string {

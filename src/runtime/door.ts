@@ -38,6 +38,8 @@ export interface DoorOptions {
   readonly now?: () => number;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
+  /** The data folder: what a handoff refers to is found there. */
+  readonly dir?: string;
 }
 
 const MOST_LISTED = 100;
@@ -197,7 +199,7 @@ export function openDoor(options: DoorOptions): Door {
     async context({ maxChars = CONTEXT_CHARS }) {
       const mine = await own();
       if (mine === null) throw new BatonError('E_USAGE', 'expected a run to ask for its context, and this is none');
-      return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars);
+      return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars, options.dir);
     },
     async wait({ taskIds, timeoutMs }) {
       const ended = await waitForTasks(store, await visible(taskIds), timeoutMs);

@@ -134,6 +134,7 @@ function createFamily(asked: readonly string[] | undefined): Family {
     take({ changes }) {
       for (const { task, set } of changes) {
         const { parentId } = set;
+        if (set.status !== undefined && set.status !== 'in-progress') parents.delete(task);
         if (parentId === undefined || parentId === null) continue;
         parents.add(parentId);
         if (ids === undefined || ids.includes(task) || !ids.includes(parentId)) continue;
@@ -143,7 +144,7 @@ function createFamily(asked: readonly string[] | undefined): Family {
     },
     only: () => (ids === undefined ? {} : { only: ids }),
     hostOf: (host, id) => (children.has(id) ? { ...host, overrides: {} } : host),
-    waiting: (running) => [...parents].filter((id) => running.has(id)).length,
+    waiting: (running) => [...running.keys()].filter((id) => parents.has(id)).length,
   };
 }
 

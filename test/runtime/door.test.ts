@@ -137,6 +137,30 @@ describe('of a run', () => {
       expect((await door.context({ maxChars })).length).toBeLessThanOrEqual(maxChars);
   });
 
+  test('what a handoff refers to is found wherever its task has moved to, and not in another session', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const { task, door } = await held(world);
+    const [foreign] = await world.add(
+      taskOf(world, { agent: 'emma', objective: 'a secret', session: { session_id: 'another' } }),
+    );
+    const refs = [
+      `tasks/ready/${task.id}.md`,
+      `tasks/ready/${task.id}/outputs/handoff.md`,
+      `tasks/ready/${task.id}/../../x`,
+      `tasks/ready/${foreign?.id}.md`,
+    ];
+    const child = await door.handoff({ toAgent: 'qa', acceptanceCriteria: ['fine'], contextRefs: refs });
+    await world.store.settled();
+    world.write(join(world.dir, 'tasks/in-progress', task.id, 'outputs/handoff.md'), 'mind the gap');
+    const claim = { type: 'task.claim' as const, id: child.id, claimer: { agent: 'qa' }, leaseMs: 60_000 };
+    const claimed = await world.store.send({ message: claim, by: { kind: 'runtime', name: 'baton' } });
+    const run = claimed.kind === 'refused' ? '' : (claimed.tasks[0]?.run?.id as string);
+    const text = await doorOf(world, ofRun(run, 'qa')).context({});
+    expect(text).toContain('mind the gap');
+    expect(text).toContain(`## Context: tasks/ready/${task.id}.md\n\nMake it so.`);
+    expect(text).not.toContain('a secret');
+  });
+
   test('waiting: until one has ended, changed, or the time is over', async () => {
     const world = await makeWorld({ config: EMMA });
     const { door } = await held(world);
