@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -343,6 +344,7 @@ test('no verdict where a person has to look, and none on what a live Baton repor
   const extensions = { x_human_review_required: true };
   const asked = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions } });
   const live = await reportedBy(world, await liveSupervisor(), { task: OUT });
+  await recover(world.host);
   await recover(world.host);
   expect(await now(world, asked)).toMatchObject({ status: 'review', cause: null });
   expect((await world.ran(asked.id, [])).told('run.judged')).toMatchObject([{ passed: true }]);
