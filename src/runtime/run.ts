@@ -59,9 +59,11 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   let worktree: TaskWorktree | null = null;
   let work: Work;
   try {
+    // What is wrong with the TASK shows before a worktree is made for it.
+    let prepared = await prepare(host, task, message);
     worktree = await inWorktree(host, task, message);
     message = worktree?.message ?? message;
-    const prepared = await prepare(host, task, message);
+    if (worktree !== null) prepared = await prepare(host, task, message);
     await endEarlierRuns(host, task, facts);
     work = await supervise({ host, task, run, facts, live, prepared, startedAt, leaving });
   } catch (cause) {

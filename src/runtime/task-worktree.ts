@@ -41,15 +41,12 @@ function moved(message: TaskMessage, from: string, to: string): TaskMessage {
       ...task,
       environment: { ...task.environment, workspace_root: to, git_branch: undefined },
       inputs: task.inputs?.map((input) => ({ ...input, path: there(input.path) })),
-      expected_outputs: task.expected_outputs?.map((output) => {
-        const { rollback_snapshot: snapshot } = output;
-        const path = snapshot?.snapshot_path;
-        return {
-          ...output,
-          path: there(output.path),
-          ...(path === undefined ? {} : { rollback_snapshot: { ...snapshot, snapshot_path: there(path) } }),
-        };
-      }),
+      // The user's tree is not touched before all is accepted: there is nothing in it to go back to.
+      expected_outputs: task.expected_outputs?.map((output) => ({
+        ...output,
+        path: there(output.path),
+        rollback_snapshot: undefined,
+      })),
       access:
         files === undefined
           ? task.access
