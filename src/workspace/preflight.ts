@@ -7,7 +7,7 @@
  */
 import { constants, existsSync } from 'node:fs';
 import { access as mayAccess, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import type { Access } from '../core/policy.ts';
 import { whereIs } from '../process/where.ts';
@@ -64,7 +64,9 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   const here = inPlaceOf(environment.workspace_root, input.workspace, workspace);
   const real = (paths: readonly string[]): Promise<string[]> =>
     Promise.all(paths.map((path) => resolveIn(workspace, here(path))));
-  const [readPaths, writePaths] = await Promise.all([real(access.readPaths), real(access.writePaths)]);
+  const grants = (paths: readonly string[]): Promise<string[]> =>
+    Promise.all(paths.map((path) => realGrant(path, here(path), workspace, input.workspace)));
+  const [readPaths, writePaths] = await Promise.all([grants(access.readPaths), grants(access.writePaths)]);
   const made = await real((message.task.expected_outputs ?? []).map(({ path }) => path));
   const apart = [dataDir, join(workspace, '.git'), ...made.map(topmostNew)];
   // What may be written may be read.
@@ -91,6 +93,17 @@ function topmostNew(path: string): string {
   let at = path;
   while (!existsSync(at) && dirname(at) !== at && !existsSync(dirname(at))) at = dirname(at);
   return at;
+}
+
+/** Where a path that is granted really is. One of the workspace stays in it: an agent could make a link there, for the next one to follow. */
+async function realGrant(named: string, path: string, workspace: string, given: string): Promise<string> {
+  const real = await resolveIn(workspace, path);
+  if (!isBelow(resolve(workspace, path), [workspace, resolve(given)]) || isBelow(real, [workspace])) return real;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `${named} is granted as a path of the workspace, and a symlink leads from there to ${real}`,
+    `name ${real} itself, if that is meant`,
+  );
 }
 
 async function realFolder(path: string): Promise<string> {

@@ -226,6 +226,70 @@ describe.skipIf(!probed.ok)('paths', () => {
     expect(readFileSync(join(world.root, 'outside/secret.txt'), 'utf8')).toBe('SECRET\n');
   });
 
+  test('a granted path that a link leads outside is refused', async () => {
+    for (const filesystem of [{ write_paths: ['link'] }, { read_paths: ['link/secret.txt'] }]) {
+      const { ran, world } = await attempt('echo x > link/new; cat link/secret.txt', {
+        before({ root, workspace, write }) {
+          write(join(root, 'outside/secret.txt'), 'SECRET\n');
+          symlinkSync(join(root, 'outside'), join(workspace, 'link'));
+        },
+        task: { access: { filesystem } },
+      });
+      expect(ran.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_PERMISSION_DENIED' } });
+      expect(readdirSync(join(world.root, 'outside'))).toEqual(['secret.txt']);
+    }
+  });
+
+  test('nobody can grant the data folder, and what is not there outside of the workspace is not made up for', async () => {
+    const { world, ran, out } = await attempt(
+      ({ dir, root }) => `
+        cat ${dir}/baton.json; echo x > ${dir}/planted; mkdir -p ${dir}/tasks/ready; echo x > ${dir}/tasks/ready/evil.md
+        echo x > ${root}/evil; mkdir ${root}/nowhere; ls ${root}/other; echo x > ok/x`,
+      {
+        before({ root, write }) {
+          write('ok/.keep', '');
+          write(join(root, 'other/secret.txt'), 'SECRET');
+        },
+        task: ({ dir, root }) => ({
+          access: {
+            filesystem: {
+              read_paths: [dir, '.'],
+              write_paths: ['.baton', join(dir, 'tasks'), join(root, 'nowhere/to/be'), '/baton-nowhere/x', 'ok'],
+            },
+          },
+        }),
+      },
+    );
+    expect(out).not.toContain('secret');
+    expect(existsSync(join(world.dir, 'planted'))).toBe(false);
+    expect(existsSync(join(world.dir, 'tasks/ready/evil.md'))).toBe(false);
+    expect(readdirSync(world.root).sort()).toEqual(['bin', 'home', 'other', 'ws']);
+    expect(world.read('ok/x')).toBe('x\n');
+    expect(enforcedIn(ran)['missing']).toEqual([
+      `writing ${join(world.root, 'nowhere/to/be')}: it is not there, and lies outside of the workspace`,
+      'writing /baton-nowhere/x: it is not there, and lies outside of the workspace',
+    ]);
+  });
+
+  test('git knows who commits, and no more of what it is told in HOME', async () => {
+    const { world, out } = await attempt(
+      'git config user.token; cat "$HOME/.gitconfig"; env; echo x > x; git add x; git commit -qm mine; git log -1 --format="%an <%ae>"',
+      {
+        before({ home, workspace, write }) {
+          execFileSync('git', ['init', '-q', workspace]);
+          // Of another user, where that can be made so: then git wants to be told that it is trusted.
+          if (process.getuid?.() === 0) execFileSync('chown', ['-R', '12345', workspace]);
+          const trusted = `[safe]\n\tdirectory = ${workspace}\n`;
+          const person = '[user]\n\tname = Ada L\n\temail = ada@example.org\n\ttoken = SECRET\n';
+          write(join(home, '.gitconfig'), person + trusted);
+        },
+      },
+    );
+    expect(out).toContain('Ada L <ada@example.org>');
+    expect(out).not.toContain('SECRET');
+    expect(world.read('x')).toBe('x\n');
+  });
+
   test('a task without the file system sees none of it', async () => {
     const world = await makeWorld({
       config: { agents: { a: { kind: 'command', command: ['sh', '-c', 'ls -A; cat README; echo x > y; pwd'] } } },
