@@ -160,10 +160,12 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       const asked = request(prompt, adapter.kind === 'command' ? null : conversation);
       const common = { request: asked, log, signal: stopper.signal, onSign };
       const env = { ...environment, ...(phase === null ? {} : { BATON_PHASE: phase.phase_id }) };
+      clocks.listen(true);
+      const onExit = (): void => clocks.listen(false);
       const end =
         adapter.way === 'remote'
-          ? await remoteTurn({ ...common, adapter })
-          : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given) });
+          ? await remoteTurn({ ...common, adapter }).finally(onExit)
+          : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given), onExit });
       hearing.end();
       meter.nextTurn();
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
@@ -257,6 +259,7 @@ interface RunClocks {
   start(): void;
   stop(): void;
   alive(): void;
+  listen(isOn: boolean): void;
 }
 
 function createClocks(given: Supervision, stopper: Stopper, warnings: string[], undo: (() => unknown)[]): RunClocks {
@@ -299,5 +302,6 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
     },
     stop,
     alive: () => clocks?.alive(),
+    listen: (isOn) => clocks?.listen(isOn),
   };
 }

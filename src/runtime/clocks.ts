@@ -4,6 +4,8 @@ import type { Policy } from '../core/policy.ts';
 export interface Clocks {
   /** A sign of life. */
   alive(): void;
+  /** Whether there is anybody to hear: nobody is silent while checks run, or what an agent left is ended. */
+  listen(isOn: boolean): void;
   readonly lastSign: number;
   stop(): void;
 }
@@ -27,6 +29,7 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   const silence = heartbeat.enabled ? heartbeat.intervalSeconds * heartbeat.maxMissedBeats * 1000 : null;
   let lastSign = now();
   let told = false;
+  let isHeard = false;
   let idle: NodeJS.Timeout | undefined;
   let wall: NodeJS.Timeout | undefined;
 
@@ -37,23 +40,29 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   };
 
   /** One timer that looks at the last sign when it fires: a chatty agent costs nothing. */
-  const listen = (): void => {
+  const look = (): void => {
     if (silence === null) return;
+    if (!isHeard) lastSign = now();
     const left = lastSign + silence - now();
-    if (left > 0) idle = setTimeout(listen, Math.min(left, LONGEST));
+    if (left > 0) idle = setTimeout(look, Math.min(left, LONGEST));
     else {
       if (!told) onSilence(now() - lastSign);
       told = true;
-      idle = setTimeout(listen, Math.min(silence, LONGEST));
+      idle = setTimeout(look, Math.min(silence, LONGEST));
     }
   };
 
   waitForEnd();
-  listen();
+  look();
+  const alive = (): void => {
+    lastSign = now();
+    told = false;
+  };
   return {
-    alive() {
-      lastSign = now();
-      told = false;
+    alive,
+    listen(isOn) {
+      alive();
+      isHeard = isOn;
     },
     get lastSign() {
       return lastSign;

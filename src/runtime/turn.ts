@@ -33,6 +33,8 @@ export interface ProgramTurn extends TurnOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Told of the program, and of what it started that can be known by nothing else. */
   onProcess?(found: ProcessMark): void;
+  /** The program itself has gone; what it left has not, perhaps. */
+  onExit?(): void;
 }
 
 /** Between SIGTERM and SIGKILL. */
@@ -71,6 +73,7 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
     pump(program.stderr, 'err', log, (chunk) => reader.stderr(chunk)),
   ];
   const exit = await untilOver(program, told, signal);
+  options.onExit?.();
   // Also after an exit by itself: what it left running goes with it.
   const ended = await program.end(GRACE_MS);
   await drained(program, pumps);

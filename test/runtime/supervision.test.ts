@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { configOf } from '../../src/core/config.ts';
 import type { Task } from '../../src/core/task.ts';
 import { probeSandbox } from '../../src/process/sandbox.ts';
+import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
 import { openHost } from '../../src/runtime/host.ts';
 import { logFolder } from '../../src/runtime/places.ts';
 import { runTask } from '../../src/runtime/run.ts';
@@ -133,6 +134,17 @@ test('heartbeats: who is silent is ended, warned of or let be; who speaks lives 
   ]);
   expect(JSON.stringify(warned?.last.response)).toContain('E_HEARTBEAT_FAILURE');
   expect(world.alive()).toEqual([]);
+});
+
+test('nobody is silent while what an agent left is ended, or its checkpoint is looked at', async () => {
+  const world = await worldOf({ a: `(trap '' TERM; sleep 2) & sleep 0.2; ${REPORT}` });
+  const validation = { command: 'sleep 1.5', expects: 'EXIT_CODE_0' as const };
+  const phases = [{ phase_id: 'p', phase_order: 1, label: 'p', checkpoints: [{ checkpoint_id: 'c', validation }] }];
+  const heartbeat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 5 };
+  const { task } = await world.run(
+    taskOf(world, { agent: 'a', policy: { heartbeat }, phases: phases as TaskMessage['phases'] }),
+  );
+  expect([task.status, task.cause]).toEqual(['done', null]);
 });
 
 test('a time-out that may not end the run is written down, and the run goes on', async () => {
