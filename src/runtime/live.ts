@@ -12,6 +12,8 @@ export interface LiveRun {
   progress(progress: Progress): void;
   /** The model that the agent says it has. */
   readonly model: string | null;
+  /** Writes down what is still to be written down. */
+  flush(): void;
   readonly last: { readonly at: number; readonly percentage: number | null } | null;
   end(fields: Partial<Live>): void;
 }
@@ -75,10 +77,9 @@ export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
           : { doing: shorten(stripControls(said.message).replace(/\s+/g, ' '), DOING_CHARS) }),
       });
       waiting = said;
-      if (timer !== undefined) return;
       const left = recordedAt + RECORD_EVERY_MS - now;
-      if (left <= 0) record();
-      else timer = setTimeout(record, left);
+      if (left <= 0) run.flush();
+      else timer ??= setTimeout(record, left);
     },
     get model() {
       return live.model;
@@ -86,9 +87,12 @@ export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
     get last() {
       return last;
     },
-    end(fields) {
+    flush() {
       clearTimeout(timer);
       record();
+    },
+    end(fields) {
+      run.flush();
       run.update({ ...fields, state: 'ended' });
     },
   };

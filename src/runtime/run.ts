@@ -69,6 +69,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   } catch (cause) {
     work = unstarted(run, failureOf(cause));
   }
+  live.flush();
   const after = await settle(host, task, run, facts, live, work, worktree);
   host.purses.forget(run.id);
   const finished: RunFacts = {
