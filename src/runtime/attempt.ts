@@ -4,8 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
 import type { ProcessMark } from '../process/identity.ts';
-import type { Bind } from '../process/types.ts';
-import type { GitInfo } from '../workspace/git.ts';
+import { bindsOf } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -122,7 +121,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       here,
       workspace: ready.workspace,
       dir: host.dir,
-      own: [{ path: folder, writable: true }, { path: details, writable: true }, ...historyOf(ready.git)],
+      own: [{ path: folder, writable: true }, { path: details, writable: true }, ...bindsOf(ready)],
       folder,
     });
     undo.push(() => surroundings.close());
@@ -209,12 +208,6 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     throw cause;
   }
 }
-
-/** In a worktree of ours, what its repository holds: to be read with git, and committed by Baton. */
-const historyOf = (git: GitInfo | null): readonly Bind[] =>
-  git !== null && git.gitDir !== git.commonDir && git.branch?.startsWith('baton/') === true
-    ? [{ path: git.commonDir, writable: false }]
-    : [];
 
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
 const beginsAnew = ({ fallback }: Supervision['task']): boolean =>

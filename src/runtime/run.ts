@@ -3,7 +3,6 @@
  * store, and clear up. Whatever happens on the way, no process of it is left and the store knows how it ended.
  */
 import { join } from 'node:path';
-import { BatonError } from '../core/errors.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Run, Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
@@ -19,7 +18,7 @@ import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
-import { type Failure, NOTHING_USED, type Work } from './work.ts';
+import { type Failure, failureOf, NOTHING_USED, type Work } from './work.ts';
 
 export interface RunResult {
   readonly task: Task;
@@ -92,11 +91,6 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   await facts.written();
   return { task: after, response, block, onFailure: policyOf(message).onFailure };
 }
-
-const failureOf = (cause: unknown): Failure =>
-  cause instanceof BatonError
-    ? { code: cause.code, message: cause.message }
-    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause) };
 
 /** It never came to work. */
 const unstarted = (run: Run, failure: Failure): Work => ({

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { isWithin } from '../core/policy.ts';
 import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
-import { lookBefore, weigh } from './evidence.ts';
+import { type Evidence, lookBefore, weigh } from './evidence.ts';
 import { workThroughPhases } from './phase-work.ts';
 import { snapshotTask } from './rollback.ts';
 import type { Stop } from './stop.ts';
-import { type Supervision, silentReport, type Work } from './work.ts';
+import { failureOf, type Supervision, silentReport, type Work } from './work.ts';
 
 export async function supervise(given: Supervision): Promise<Work> {
   const attempt = await openAttempt(given);
@@ -58,18 +58,24 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   }
 
   live.update({ state: 'checking' });
-  const evidence = await weigh({
-    message,
-    workspace: ready.workspace,
-    report: heard?.report ?? silentReport(told.lastText),
-    before,
-    checker: attempt.checker,
-    checkpoints: phased.checkpoints,
-    inputs: ready.inputs,
-    apart: ready.apart,
-    roots: [ready.workspace, ...ready.writePaths],
-    trespasses: census === null ? [] : await changesSince(census),
-  });
+  let evidence: Evidence;
+  try {
+    evidence = await weigh({
+      message,
+      workspace: ready.workspace,
+      report: heard?.report ?? silentReport(told.lastText),
+      before,
+      checker: attempt.checker,
+      checkpoints: phased.checkpoints,
+      inputs: ready.inputs,
+      apart: ready.apart,
+      roots: [ready.workspace, ...ready.writePaths],
+      trespasses: census === null ? [] : await changesSince(census),
+    });
+  } catch (cause) {
+    // What it has used and said is known, whatever keeps us from looking.
+    return { verdict: 'failed', told: { ...told, failure: failureOf(cause) } };
+  }
   facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts, findings: evidence.findings });
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;

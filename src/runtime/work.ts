@@ -1,4 +1,5 @@
 /** What the parts of a run hand to each other: what it is given, and what came of it. */
+import { BatonError } from '../core/errors.ts';
 import { emptyReport, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -24,6 +25,11 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
 }
+
+export const failureOf = (cause: unknown): Failure =>
+  cause instanceof BatonError
+    ? { code: cause.code, message: cause.message }
+    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause) };
 
 /** What came of the work, before the store has been told. */
 export interface Work {
