@@ -11,7 +11,7 @@ import { readManifest } from '../workspace/snapshots.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
-import { snapshotFolder } from './places.ts';
+import { snapshotFolder, sweepRunFolders } from './places.ts';
 import { forgetSnapshots, rollBack } from './rollback.ts';
 import { endRun, endStrays } from './strays.ts';
 import { isSupervisorGone } from './supervisors.ts';
@@ -29,6 +29,7 @@ export async function recover(host: Host): Promise<Recovered> {
   const strays = await endStrays(host);
   for await (const task of host.store.tasks({ status: ['review'] })) await finishVerdict(host, task);
   await finishRollbacks(host);
+  await sweepRunFolders();
   return { runs, ended: ended + strays };
 }
 

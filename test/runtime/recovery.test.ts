@@ -18,6 +18,7 @@ import type { Event } from '../../src/core/laws/decision.ts';
 import type { TaskMessage as Message } from '../../src/core/laws/messages.ts';
 import type { Supervisor, Task } from '../../src/core/task.ts';
 import { isDead, statOf } from '../../src/process/identity.ts';
+import { runtimeFolder } from '../../src/process/runtime-folder.ts';
 import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program } from '../../src/process/types.ts';
@@ -54,6 +55,9 @@ const workingIn = (folder: string): number[] =>
       return [];
     }
   });
+
+/** The folders that runs of a Baton have outside of its data folder. */
+const foldersOf = (pid = 0): string[] => readdirSync(runtimeFolder()).filter((name) => name.includes(`-${pid}-`));
 
 /** A folder as a user has it, in which Baton is only ever a process of its own. */
 interface Project {
@@ -168,6 +172,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
     first.child.kill('SIGKILL');
     await first.ended;
     if (how === 'the agent has ended') process.kill(Number(project.read('pid')), 'SIGKILL');
+    expect(foldersOf(first.child.pid)).toHaveLength(1);
     // They go on without it.
     const size = project.read('trace').length;
     await until('they write on', () => project.read('trace').length > size + 100);
@@ -182,6 +187,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
     expect(toDone(events)).toHaveLength(1);
     expect(events.filter(({ type }) => type === 'run.swept')).toHaveLength(1);
     expect(workingIn(project.workspace)).toEqual([]);
+    expect(foldersOf(first.child.pid)).toEqual([]);
   },
 );
 
