@@ -28,11 +28,10 @@ import { recover } from '../../src/runtime/recovery.ts';
 import { snapshotTask } from '../../src/runtime/rollback.ts';
 import { openStore } from '../../src/store/open.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
-import { alivePids, makeWorld, newSleep, reportText, type TaskParts, taskOf, until, type World } from './world.ts';
+import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
 
 const isBoxed = (await probeSandbox()).ok;
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
-const REPORT = `cat <<'END'\n${reportText()}\nEND\n`;
 const FOREVER = 'while :; do sleep 0.05; done';
 
 const folders: string[] = [];
