@@ -1,6 +1,6 @@
 /**
- * What the sessions spend while their runs are under way: config's limit holds for all runs of a session together, not for each. The store knows
- * what a run has used when it has ended; until then it is known here, for the runs of this process.
+ * What the sessions spend while their runs are under way: config's limit holds for all runs of a session together, not for each. The journal
+ * says what a run has used when it has ended, however it ended; until then it is known here, for the runs of this process.
  */
 import type { Store } from '../core/store.ts';
 
@@ -9,25 +9,20 @@ export interface Purses {
   tell(session: string, run: string, usd: number): void;
   /** Dollars that runs of a session have ever told here. */
   told(session: string): number;
-  /** What a run has told; nothing where it has not, or was forgotten. */
-  ofRun(run: string): number;
-  /** The store knows by now what it used. */
-  forget(run: string): void;
+  /** The runs of a session that have told something, each with its dollars. */
+  of(session: string): ReadonlyMap<string, number>;
 }
 
 export function createPurses(): Purses {
-  const sessions = new Map<string, number>();
-  const runs = new Map<string, number>();
-  const told = (session: string): number => sessions.get(session) ?? 0;
-  const ofRun = (run: string): number => runs.get(run) ?? 0;
+  const sessions = new Map<string, Map<string, number>>();
+  const of = (session: string): ReadonlyMap<string, number> => sessions.get(session) ?? new Map();
   return {
     tell(session, run, usd) {
-      sessions.set(session, told(session) + usd - ofRun(run));
-      runs.set(run, usd);
+      const runs = sessions.get(session) ?? new Map<string, number>();
+      sessions.set(session, runs.set(run, usd));
     },
-    told,
-    ofRun,
-    forget: (run) => void runs.delete(run),
+    told: (session) => [...of(session).values()].reduce((sum, usd) => sum + usd, 0),
+    of,
   };
 }
 
@@ -40,9 +35,14 @@ export interface SessionLimit {
 
 export async function sessionLimit(store: Store, purses: Purses, session: string, most: number): Promise<SessionLimit> {
   const told = purses.told(session);
-  let spent = 0;
-  for await (const { cost, run } of store.tasks({ session })) {
-    spent += cost.usd + (run?.status === 'running' ? purses.ofRun(run.id) : 0);
+  const used = new Map<string, number>();
+  for await (const { events } of store.eventsAfter({ after: 0, session })) {
+    for (const { type, run, detail } of events) {
+      const usd = detail?.['usd'];
+      if (type === 'run.usage' && run !== undefined && typeof usd === 'number') used.set(run, usd);
+    }
   }
+  for (const [run, usd] of purses.of(session)) if (!used.has(run)) used.set(run, usd);
+  const spent = [...used.values()].reduce((sum, usd) => sum + usd, 0);
   return { most, spent, until: told + most - spent };
 }

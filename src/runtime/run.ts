@@ -70,7 +70,6 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   }
   live.flush();
   const after = await settle(host, task, run, facts, live, work, worktree);
-  host.purses.forget(run.id);
   const finished: RunFacts = {
     ...work.told,
     isAborted: work.verdict === 'aborted',
