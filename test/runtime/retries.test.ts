@@ -1,6 +1,7 @@
 /** After a failed attempt: the same once more after a while, another model, or the end (DECISIONS §2, §7). */
 import { expect, test } from 'vitest';
 import type { FallbackTrigger } from '../../src/core/task.ts';
+import { sessionReport } from '../../src/runtime/session.ts';
 import { callsOf, claude, codex, EMMA, emma, fakeCli, gemini, REPORT_DONE } from './small-agents.ts';
 import { makeWorld, reportText, type TaskParts, taskOf, until, type World } from './world.ts';
 
@@ -70,6 +71,13 @@ test('FIRST_ERROR takes the next model before any retry, and the RESPONSE says w
   expect(ran.task.status).toBe('done');
   expect(ran.last.response.agent).toMatchObject({ provider: 'GEMINI', model: 'gemini-x' });
   expect(ran.told('task.fallback')).toMatchObject([{ from: 'opus-x', to: 'gemini-x', trigger: 'FIRST_ERROR' }]);
+  const { store, dir } = world;
+  const report = await sessionReport({ store, dir, session: 'test-session', auditPath: 'audit', now: Date.now() });
+  expect(report.totals).toMatchObject({ runs: 2, fallbacks: 1 });
+  expect(report.agents).toMatchObject([
+    { name: 'Emma', providers: ['CLAUDE', 'GEMINI'], models: ['opus-x', 'gemini-x'] },
+  ]);
+  expect(report.cost_summary.by_model['gemini-x']).toMatchObject({ tokens_input: 10, tokens_output: 5 });
 });
 
 test('CRITICAL_ERROR is for a crash; TIMEOUT and COST_LIMIT_EXCEEDED are not, whatever stands first', async () => {
