@@ -18,6 +18,7 @@ export interface RunOptions {
   readonly budget?: number;
   readonly timeout?: number;
   readonly write: readonly string[];
+  readonly worktree?: boolean;
 }
 
 /** The text, and whether it was typed: a sentence is an objective, a path is a file. */
@@ -79,7 +80,8 @@ function ofWords(text: string, v1: V1Prompt | null, options: RunOptions, { now, 
   });
 }
 
-function withOptions(message: TaskMessage, { workspace, session, budget, timeout, write }: RunOptions): TaskMessage {
+function withOptions(message: TaskMessage, options: RunOptions): TaskMessage {
+  const { workspace, session, budget, timeout, write, worktree } = options;
   const root = workspace === undefined ? message.task.environment.workspace_root : resolve(workspace);
   const files = message.task.access?.filesystem;
   return {
@@ -88,6 +90,7 @@ function withOptions(message: TaskMessage, { workspace, session, budget, timeout
     task: {
       ...message.task,
       environment: { ...message.task.environment, workspace_root: root },
+      ...(worktree === true ? { extensions: { ...message.task.extensions, x_worktree: true } } : {}),
       ...(budget === undefined ? {} : { budgets: { ...message.task.budgets, max_cost_usd: budget } }),
       ...(write.length === 0
         ? {}

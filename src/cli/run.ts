@@ -22,7 +22,6 @@ import { untilStopped } from './until-stopped.ts';
 import { ask, writing } from './with-store.ts';
 
 interface Options extends Globals, RunOptions {
-  readonly worktree?: boolean;
   readonly wait?: boolean;
 }
 
@@ -46,7 +45,6 @@ export async function runFile(given: string, options: Options): Promise<void> {
       overrides: {
         ...(options.agent === undefined ? {} : { agent: options.agent }),
         ...(options.model === undefined ? {} : { model: options.model }),
-        ...(options.worktree === true ? { worktree: true } : {}),
       },
       countTokens,
       onLive: (live) => progress.show(live),

@@ -29,13 +29,16 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   const silence = heartbeat.enabled ? heartbeat.intervalSeconds * heartbeat.maxMissedBeats * 1000 : null;
   let lastSign = now();
   let told = false;
+  let isOverdue = false;
   let isHeard = false;
   let idle: NodeJS.Timeout | undefined;
   let wall: NodeJS.Timeout | undefined;
 
   const waitForEnd = (): void => {
     const left = startedAt + timeoutSeconds * 1000 - now();
-    if (left <= 0) onTimeout();
+    // What it takes to end and to check an agent that came in time is not the agent's.
+    if (left <= 0 && !isHeard) isOverdue = true;
+    else if (left <= 0) onTimeout();
     else wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
   };
 
@@ -63,6 +66,9 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
     listen(isOn) {
       alive();
       isHeard = isOn;
+      if (!isOn || !isOverdue) return;
+      isOverdue = false;
+      onTimeout();
     },
     get lastSign() {
       return lastSign;

@@ -33,7 +33,6 @@ export interface Live {
 export interface Overrides {
   readonly agent?: string;
   readonly model?: string;
-  readonly worktree?: boolean;
 }
 
 export interface Host {

@@ -16,7 +16,7 @@ export interface TaskWorktree {
 
 /** Null where the task works in its own folder, as most do. */
 export async function inWorktree(host: Host, task: Task, message: TaskMessage): Promise<TaskWorktree | null> {
-  const asked = host.overrides.worktree ?? message.task.extensions?.['x_worktree'] === true;
+  const asked = message.task.extensions?.['x_worktree'] === true;
   if (!asked) return null;
   const said = message.task.environment.workspace_root;
   const repo = await resolveIn(host.workspace, said);

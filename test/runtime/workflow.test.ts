@@ -177,10 +177,10 @@ test.each([['off'], ['auto']])(
 );
 
 test('a worktree of a task that fails is kept, and the tree of the user is as it was', async () => {
-  const world = await makeWorld({ config: EMMA, git: true, host: { overrides: { worktree: true } } });
+  const world = await makeWorld({ config: EMMA, git: true });
   emma(world, 'echo half > README.md; exit 1');
   const before = git(world, 'rev-parse', 'HEAD');
-  const ran = await world.run(taskOf(world, { agent: 'emma' }));
+  const ran = await world.run(taskOf(world, { agent: 'emma', task: { extensions: { x_worktree: true } } }));
   expect(ran.task.status).toBe('deadletter');
   expect(world.read('README.md')).toBe('hello\n');
   expect(git(world, 'rev-parse', 'HEAD')).toBe(before);
