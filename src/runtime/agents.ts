@@ -132,7 +132,7 @@ function isInstalled({ environment }: Pick<Wish, 'environment'>, agent: AgentCon
   );
 }
 
-/** The TASK's own; else what config maps the profile or the complexity to; else the agent's. Null is the program's own default. */
+/** The TASK's own; else the agent's; else what config maps the profile, the complexity or the category to. Null is the program's own default. */
 function modelOf(config: Config, { target, task }: TaskMessage, agent: AgentConfig, provider: Provider): string | null {
   if (target.model !== OPEN) return target.model;
   const mapped = [target.execution_profile, task.complexity, task.category].flatMap((key) =>
