@@ -17,6 +17,8 @@ type Detail = Readonly<Record<string, unknown>>;
 export interface RunFacts {
   readonly task: string;
   run: Run | null;
+  /** Who did it: after a fallback not the one that the task names. */
+  agent: string | null;
   provider: string | null;
   model: string | null;
   /** What its task's cost grew by. */
@@ -96,7 +98,17 @@ function factsOf(fold: Fold, task: string, run: string): RunFacts {
   const known = fold.runs.get(run);
   if (known !== undefined) return known;
   const facts: RunFacts = {
-    ...{ task, run: null, provider: null, model: null, charged: null, used: null, isEstimated: false, expected: null },
+    ...{
+      task,
+      run: null,
+      agent: null,
+      provider: null,
+      model: null,
+      charged: null,
+      used: null,
+      isEstimated: false,
+      expected: null,
+    },
     ...{ produced: 0, delivered: 0 },
   };
   fold.runs.set(run, facts);
@@ -119,6 +131,7 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
     const facts = factsOf(fold, task, run);
     facts.used = spentIn(detail);
     facts.isEstimated = detail['estimated'] === true;
+    facts.agent = textOr(detail['agent'], facts.agent);
     facts.model = textOr(detail['model'], facts.model);
     facts.provider = textOr(detail['provider'], facts.provider);
   },

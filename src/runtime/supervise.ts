@@ -47,7 +47,8 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
     warnings,
     bytes: attempt.log.bytes,
   };
-  facts.tell('run.usage', { ...meter.used, model: told.chosen.model, provider: chosen.provider });
+  const { model } = told.chosen;
+  facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider });
   if (stopper.reason !== null) return stopped(told, stopper.reason);
   if (phased.failure !== null) {
     return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };

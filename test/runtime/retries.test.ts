@@ -75,7 +75,8 @@ test('FIRST_ERROR takes the next model before any retry, and the RESPONSE says w
   const report = await sessionReport({ store, dir, session: 'test-session', auditPath: 'audit', now: Date.now() });
   expect(report.totals).toMatchObject({ runs: 2, fallbacks: 1 });
   expect(report.agents).toMatchObject([
-    { name: 'Emma', providers: ['CLAUDE', 'GEMINI'], models: ['opus-x', 'gemini-x'] },
+    { name: 'Emma', providers: ['CLAUDE'], models: ['opus-x'], runs: 1 },
+    { name: 'gemini', providers: ['GEMINI'], models: ['gemini-x'], runs: 1 },
   ]);
   expect(report.cost_summary.by_model['gemini-x']).toMatchObject({ tokens_input: 10, tokens_output: 5 });
 });
