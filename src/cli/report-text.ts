@@ -1,9 +1,8 @@
 /** A session's final report for people. */
 import type { SessionFinalReport } from '../core/session-report.ts';
-import { stripControls } from '../protocol/text/clean.ts';
 import { bold, dim, green, red, yellow } from './style.ts';
+import { oneLine } from './text.ts';
 
-const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();
 const paint = (status: string): string =>
   status === 'done' ? green(status) : status === 'deadletter' || status === 'cancelled' ? red(status) : yellow(status);
 

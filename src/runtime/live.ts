@@ -1,10 +1,12 @@
 /** What a run looks like at this moment, told often enough to be useful and seldom enough to cost nothing. */
 import type { AgentSign } from '../agents/adapter.ts';
+import type { Run, Task } from '../core/task.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Facts } from './facts.ts';
 import type { Progress } from './hearing.ts';
 import type { Host, Live } from './host.ts';
+import { NOTHING_USED } from './meter.ts';
 
 export interface LiveRun {
   update(fields: Partial<Live>): void;
@@ -23,8 +25,30 @@ const RECORD_EVERY_MS = 30_000;
 const SHOW_EVERY_MS = 200;
 const DOING_CHARS = 80;
 
-export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
-  let live = first;
+export interface Begun {
+  readonly task: Task;
+  readonly run: Run;
+  readonly startedAt: number;
+  readonly state: Live['state'];
+}
+
+export function createLive(host: Host, facts: Facts, { task, run: of, startedAt, state }: Begun): LiveRun {
+  let live: Live = {
+    task: task.id,
+    title: task.title,
+    run: of.id,
+    agent: of.agent,
+    model: of.model,
+    state,
+    phase: null,
+    checkpoint: null,
+    percentage: null,
+    doing: null,
+    startedAt,
+    lastSign: startedAt,
+    used: NOTHING_USED,
+    status: null,
+  };
   let shownAt = 0;
   let recordedAt = 0;
   let waiting: Progress | null = null;

@@ -11,6 +11,7 @@ import { envelopeOf } from './envelope.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { createLive } from './live.ts';
+import { NOTHING_USED } from './meter.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
@@ -18,7 +19,7 @@ import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
-import { type Failure, failureOf, NOTHING_USED, type Work } from './work.ts';
+import { type Failure, failureOf, type Work } from './work.ts';
 
 export interface RunResult {
   readonly task: Task;
@@ -34,22 +35,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   const run = task.run as Run;
   const facts = createFacts(host.store, task.id, run.id);
   const startedAt = host.now();
-  const live = createLive(host, facts, {
-    task: task.id,
-    title: task.title,
-    run: run.id,
-    agent: run.agent,
-    model: run.model,
-    state: 'starting',
-    phase: null,
-    checkpoint: null,
-    percentage: null,
-    doing: null,
-    startedAt,
-    lastSign: startedAt,
-    used: NOTHING_USED,
-    status: null,
-  });
+  const live = createLive(host, facts, { task, run, startedAt, state: 'starting' });
   const [envelope, body] = await Promise.all([
     host.store.text(task.id, 'inputs/task.json'),
     host.store.text(task.id, 'body'),

@@ -20,7 +20,6 @@ import { passedBefore, phasesInOrder } from './phases.ts';
 import { prepare } from './prepare.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
-import { NOTHING_USED } from './work.ts';
 
 /** Judges where that is still to be done; false where it is not. */
 export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
@@ -80,22 +79,7 @@ async function lookAgain(
   try {
     const prepared = await prepare(host, task, message);
     const startedAt = host.now();
-    const live = createLive(host, facts, {
-      task: task.id,
-      title: task.title,
-      run: run.id,
-      agent: run.agent,
-      model: run.model,
-      state: 'checking',
-      phase: null,
-      checkpoint: null,
-      percentage: null,
-      doing: null,
-      startedAt,
-      lastSign: startedAt,
-      used: NOTHING_USED,
-      status: null,
-    });
+    const live = createLive(host, facts, { task, run, startedAt, state: 'checking' });
     const attempt = await openAttempt({ host, task, run, facts, live, prepared, startedAt, leaving: undefined });
     try {
       const { claims, artifacts, findings } = await weigh({

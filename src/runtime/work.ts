@@ -41,8 +41,6 @@ export interface Work {
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
 }
 
-export const NOTHING_USED = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
-
 /** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */
 export const silentReport = (lastText: string): Report => emptyReport('needs_review', shorten(lastText.trim(), 500));
 
