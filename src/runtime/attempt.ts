@@ -160,11 +160,15 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       const common = { request: asked, log, signal: stopper.signal, onSign };
       const env = { ...environment, ...(phase === null ? {} : { BATON_PHASE: phase.phase_id }) };
       clocks.listen(true);
-      const onExit = (): void => clocks.listen(false);
+      const onExit = (): void => {
+        clocks.listen(false);
+        clocks.pause();
+      };
       const end =
         adapter.way === 'remote'
           ? await remoteTurn({ ...common, adapter }).finally(onExit)
           : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given), onExit });
+      clocks.goOn();
       hearing.end();
       meter.nextTurn();
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
@@ -253,6 +257,8 @@ interface RunClocks {
   stop(): void;
   alive(): void;
   listen(isOn: boolean): void;
+  pause(): void;
+  goOn(): void;
 }
 
 function createClocks(given: Supervision, stopper: Stopper, warnings: string[], undo: (() => unknown)[]): RunClocks {
@@ -296,5 +302,7 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
     stop,
     alive: () => clocks?.alive(),
     listen: (isOn) => clocks?.listen(isOn),
+    pause: () => clocks?.pause(),
+    goOn: () => clocks?.goOn(),
   };
 }

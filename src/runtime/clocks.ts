@@ -6,6 +6,9 @@ export interface Clocks {
   alive(): void;
   /** Whether there is anybody to hear: nobody is silent while checks run, or what an agent left is ended. */
   listen(isOn: boolean): void;
+  /** What it takes to end an agent that came in time is not the agent's time. */
+  pause(): void;
+  goOn(): void;
   readonly lastSign: number;
   stop(): void;
 }
@@ -29,16 +32,15 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   const silence = heartbeat.enabled ? heartbeat.intervalSeconds * heartbeat.maxMissedBeats * 1000 : null;
   let lastSign = now();
   let told = false;
-  let isOverdue = false;
+  let begunAt = startedAt;
+  let pausedAt: number | null = null;
   let isHeard = false;
   let idle: NodeJS.Timeout | undefined;
   let wall: NodeJS.Timeout | undefined;
 
   const waitForEnd = (): void => {
-    const left = startedAt + timeoutSeconds * 1000 - now();
-    // What it takes to end and to check an agent that came in time is not the agent's.
-    if (left <= 0 && !isHeard) isOverdue = true;
-    else if (left <= 0) onTimeout();
+    const left = begunAt + timeoutSeconds * 1000 - now();
+    if (left <= 0) onTimeout();
     else wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
   };
 
@@ -66,9 +68,16 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
     listen(isOn) {
       alive();
       isHeard = isOn;
-      if (!isOn || !isOverdue) return;
-      isOverdue = false;
-      onTimeout();
+    },
+    pause() {
+      pausedAt ??= now();
+      clearTimeout(wall);
+    },
+    goOn() {
+      if (pausedAt === null) return;
+      begunAt += now() - pausedAt;
+      pausedAt = null;
+      waitForEnd();
     },
     get lastSign() {
       return lastSign;
