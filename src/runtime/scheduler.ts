@@ -6,6 +6,7 @@ import type { Answer } from '../core/store.ts';
 import { isFinal, type Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
+import { type Candidates, watchCandidates } from './candidates.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
 import { recoverRuns } from './recovery.ts';
@@ -36,6 +37,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const busy = new Map<string, number>();
   const bell = createBell(work.leaving);
   const forget = host.watch.onRecord(() => bell.ring());
+  const candidates = work.only === undefined ? null : await watchCandidates(host, work.only);
   let failure: unknown = null;
   let lookedAt = host.now();
 
@@ -66,7 +68,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
   /** Takes one task; false where there is none to be had now. */
   const claimOne = async (): Promise<boolean> => {
-    for await (const ask of claims(host, work, full())) {
+    for await (const ask of claims(host, work, candidates, full())) {
       const answer = await host.store.send({
         message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
         by: RUNTIME,
@@ -92,6 +94,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     }
   } finally {
     forget();
+    candidates?.close();
     await Promise.all([...running.values()].map(({ done }) => done));
   }
   if (failure !== null) throw failure;
@@ -120,52 +123,59 @@ const claimed = (answer: Answer): Task | null => (answer.kind === 'changed' ? (a
 
 interface Ask {
   readonly id?: string;
-  readonly model?: string;
   readonly claimer: Claimer;
+  readonly others?: readonly Claimer[];
 }
 
-/** Whom to claim for, in the order of config; last, whoever a task names that config does not know. */
-async function* claims(host: Host, { only, agents }: Work, full: readonly string[]): AsyncGenerator<Ask> {
-  const { config } = host;
-  if (only !== undefined) {
-    for (const id of only) {
-      const task = await host.store.find(id);
-      if (task?.status !== 'ready') continue;
-      const ask = await claimFor(host, task, full);
-      if (!full.includes(task.routing.agent ?? ask.claimer.agent)) yield { id, ...ask };
+/** Of the tasks that were named, one after the other; else one question for all agents that are free, so that the most urgent task goes first. */
+async function* claims(
+  host: Host,
+  { agents }: Work,
+  candidates: Candidates | null,
+  full: readonly string[],
+): AsyncGenerator<Ask> {
+  if (candidates !== null) {
+    for (const task of candidates.ready(host.now())) {
+      const claimer = await claimerFor(host, task);
+      if (!full.includes(claimer.agent)) yield { id: task.id, claimer };
     }
     return;
   }
+  const { config } = host;
   const known = Object.entries(config.agents).filter(([name]) => agents === undefined || agents.includes(name));
-  for (const [name, { roles, tags, model }] of known) {
-    if (full.includes(name)) continue;
-    const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
-    yield { claimer: { agent: name, roles, teams, tags }, ...(model === undefined ? {} : { model }) };
-  }
+  const claimers = known
+    .filter(([name]) => !full.includes(name))
+    .map(([name, { roles, tags, model }]): Claimer => {
+      const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
+      return { agent: name, roles, teams, tags, ...(model === undefined ? {} : { model }) };
+    });
   if (agents === undefined) {
-    // Those that config knows have just been asked for.
-    const except = [...full, ...known.map(([name]) => name)];
+    // Whoever a task names that config does not know; and a task that names nobody, where nobody is known.
+    const except = known.map(([name]) => name);
     const agent = config.defaults.agent ?? installed(host) ?? NOBODY;
-    if (!full.includes(agent)) yield { claimer: { agent, any: true, except } };
-    return;
+    if (!full.includes(agent)) claimers.push({ agent, any: true, except });
   }
-  for (const name of agents) if (!Object.hasOwn(config.agents, name)) yield { claimer: { agent: name } };
+  for (const name of agents ?? []) if (!Object.hasOwn(config.agents, name)) claimers.push({ agent: name });
+  // The default agent goes before the others where all else is equal.
+  claimers.sort((a, b) => Number(b.agent === config.defaults.agent) - Number(a.agent === config.defaults.agent));
+  const [first, ...others] = claimers;
+  if (first !== undefined) yield { claimer: first, others };
 }
 
 /** Who runs a task for which there is nobody: its run says so, and why. */
 const NOBODY = 'nobody';
 
-async function claimFor(host: Host, task: Task, full: readonly string[]): Promise<Omit<Ask, 'id'>> {
+async function claimerFor(host: Host, task: Task): Promise<Claimer> {
   const { config, environment, overrides } = host;
   const envelope = await host.store.text(task.id, 'inputs/task.json');
   const message = envelopeOf(task, { envelope, body: null }, host.workspace);
   try {
     const { name, model } = chooseAgent({ config, environment, task, message, ...overrides });
-    return { claimer: { agent: name, any: true, except: full }, ...(model === null ? {} : { model }) };
+    return { agent: name, any: true, instead: true, ...(model === null ? {} : { model }) };
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;
     // The run fails with this very reason, and that is written down.
-    return { claimer: { agent: task.routing.agent ?? NOBODY, any: true } };
+    return { agent: task.routing.agent ?? NOBODY, any: true };
   }
 }
 

@@ -42,6 +42,10 @@ export interface Claimer {
   readonly any?: boolean;
   /** With `any`: not those that name one of these agents. */
   readonly except?: readonly string[];
+  /** The run is this agent's, whoever the task names: after a fallback, or because a person said so. */
+  readonly instead?: boolean;
+  /** The model that its runs have, where the task does not say otherwise. */
+  readonly model?: string;
 }
 
 export interface Amount {
@@ -73,6 +77,8 @@ export type TaskMessage =
       readonly type: 'task.claim';
       readonly id?: string;
       readonly claimer: Claimer;
+      /** Or for one of these: the most urgent task of all goes first. Only where no task is named. */
+      readonly others?: readonly Claimer[];
       readonly leaseMs: number;
       readonly model?: string;
       readonly supervisor?: Supervisor;
