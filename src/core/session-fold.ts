@@ -68,14 +68,18 @@ export function takeRecord(fold: Fold, session: string, record: StoredRecord): v
     fold.last = record.at;
   }
   // A task of another session may be what stops one of ours, and its record is of that session.
-  for (const { task, set } of record.changes) takeChange(fold, session, task, set);
+  for (const { task, set } of record.changes) {
+    const charged = record.events.find((event) => event.type === 'run.charged' && event.task === task)?.run;
+    takeChange(fold, session, task, set, charged);
+  }
   for (const event of record.events) {
     const isOurs = event.task === undefined ? record.session === session : fold.tasks.has(event.task);
     if (isOurs) takeEvent(fold, record, event);
   }
 }
 
-function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>): void {
+/** @param charged the run that a cost is of; the latest where it is not given */
+function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>, charged?: string): void {
   const before = fold.tasks.get(id);
   if (before === undefined && (set.id === undefined || (set.session ?? DEFAULT_SESSION) !== session)) return;
   const after = before === undefined ? expandTask(set as SparseTask) : { ...before, ...set };
@@ -90,7 +94,7 @@ function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>)
   const more = minus(set.cost, before.cost);
   // A run is charged once, at its end. A failure that tells no cost sets it to what it was.
   if (more.usd !== 0 || more.tokensInput !== 0 || more.tokensOutput !== 0) {
-    facts.charged = more;
+    factsOf(fold, id, charged ?? run.id).charged = more;
   }
 }
 

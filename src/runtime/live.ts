@@ -92,14 +92,16 @@ export function createLive(host: Host, facts: Facts, { task, run: of, startedAt,
     progress(said) {
       const now = host.now();
       last = { at: now, percentage: said.percentage ?? last?.percentage ?? null };
-      run.update({
+      live = {
+        ...live,
         lastSign: now,
         ...(said.percentage === null ? {} : { percentage: said.percentage }),
         ...(said.checkpoint === null ? {} : { checkpoint: said.checkpoint }),
         ...(said.message === null
           ? {}
           : { doing: shorten(stripControls(said.message).replace(/\s+/g, ' '), DOING_CHARS) }),
-      });
+      };
+      if (now - shownAt >= SHOW_EVERY_MS) show(now);
       waiting = said;
       const left = recordedAt + RECORD_EVERY_MS - now;
       if (left <= 0) run.flush();

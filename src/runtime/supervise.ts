@@ -31,7 +31,6 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   attempt.startClocks();
   const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
   attempt.stopClocks();
-  if (stopper.reason === null && phased.failure === null) checkBudget(attempt);
   warnings.push(...notesOf(attempt));
 
   const { heard } = hearing;
@@ -90,25 +89,29 @@ const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
 
 /** The run's record says what is enforced and by what, and what is not. */
 function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
-  const { chosen, budget, limit, estimate } = prepared;
-  const isSeen = chosen.adapter.usage === 'streamed' || surroundings.isMetered;
-  const isLate = !isSeen && (budget.maxCostUsd !== null || budget.maxTokens !== null || limit !== null);
+  const { estimate } = prepared;
   const { missing, ...enforced } = surroundings.enforced;
   facts.tell('run.enforced', {
     ...enforced,
-    missing: [...missing, ...(isLate ? ['budget while it works: its use is known only after each turn'] : [])],
+    missing: [...missing, ...budgetNotHeld(prepared, surroundings.isMetered)],
   });
   if (estimate !== null) facts.tell('run.estimate', { ...estimate });
 }
 
-function checkBudget({ meter, stopper }: Attempt): void {
-  const over = meter.exceeded();
-  if (over === null) return;
-  stopper.stop({
-    code: 'E_COST_LIMIT_EXCEEDED',
-    message: `${over}; that was known only after the turn`,
-    kind: 'failed',
-  });
+/** What of the budget cannot be held while the agent works, and why. */
+function budgetNotHeld({ chosen, budget, limit, price }: Supervision['prepared'], isMetered: boolean): string[] {
+  const { usage, kind } = chosen.adapter;
+  const isInDollars = budget.maxCostUsd !== null || limit !== null;
+  if (!isInDollars && budget.maxTokens === null) return [];
+  if (usage === 'never') return [`budget: an agent of kind ${kind} does not tell what it uses`];
+  if (usage !== 'streamed' && !isMetered) return ['budget while it works: its use is known only after each turn'];
+  // opencode tells dollars on the way, the others tokens.
+  if (isInDollars && price === null && kind !== 'opencode') {
+    return [
+      'budget in dollars while it works: no price is known for its model; its dollars are known only after each turn',
+    ];
+  }
+  return [];
 }
 
 const notesOf = ({ surroundings, hearing }: Attempt): string[] => [

@@ -7,7 +7,7 @@ import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
 import type { Actor, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
-import { fail, judge, report, resume } from './runs.ts';
+import { charge, fail, judge, report, resume } from './runs.ts';
 
 export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);
@@ -39,6 +39,8 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
       return ofRun(draft, message.run, (task) => fail(draft, task, message));
     case 'run.resume':
       return ofRun(draft, message.run, (task) => resume(draft, task, message));
+    case 'run.charge':
+      return ofRun(draft, message.run, (task) => charge(draft, task, message));
     case 'note':
       return note(draft, message);
   }
