@@ -6,7 +6,8 @@ import { oneLine } from './text.ts';
 const paint = (status: string): string =>
   status === 'done' ? green(status) : status === 'deadletter' || status === 'cancelled' ? red(status) : yellow(status);
 
-export function reportText(report: SessionFinalReport): string {
+/** @param isKept false where the data folder is gone by the time somebody reads this */
+export function reportText(report: SessionFinalReport, isKept = true): string {
   const { totals, cost_summary: cost, context } = report;
   const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
   return [
@@ -57,7 +58,9 @@ export function reportText(report: SessionFinalReport): string {
     ),
     '',
     `Printed by agents: ${context.characters_produced} characters; handed to the parent: ${context.characters_delivered}.`,
-    dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`),
+    ...(isKept
+      ? [dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`)]
+      : []),
   ].join('\n');
 }
 

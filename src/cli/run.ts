@@ -16,6 +16,7 @@ import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { withRealWrites } from './real-writes.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
 import { countTokens } from './tokens.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -52,7 +53,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
     });
     try {
       await recoverAloud(host, progress);
-      const news = tasksOfMessages(messages);
+      const news = await withRealWrites(tasksOfMessages(messages), process.cwd());
       const isMine = await isNewSession(store, news);
       const tasks = await enter(host, messages, news, config.delegation.max_depth, progress);
       if (options.json) {

@@ -9,7 +9,7 @@ import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import { openLog, type RunLog } from './log.ts';
-import { createMeter, type Meter } from './meter.ts';
+import { createMeter, EPSILON, type Meter } from './meter.ts';
 import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
 import { openRunSocket } from './run-socket.ts';
@@ -216,8 +216,6 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
 const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
   fallback?.causes.some(({ code }) => code === 'E_COST_LIMIT_EXCEEDED') === true;
-/** Sums of dollars are not exact. */
-const EPSILON = 1e-9;
 const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
 
 /** A sentence where all runs of the session together have used what config gives them. */

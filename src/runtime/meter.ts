@@ -62,7 +62,7 @@ export function createMeter(
 }
 
 /** Sums of dollars are not exact. */
-const EPSILON = 1e-9;
+export const EPSILON = 1e-9;
 const round = (usd: number): number => Math.round(usd * 1e6) / 1e6;
 
 const plus = (a: Used, b: Used): Used => ({

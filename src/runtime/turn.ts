@@ -7,6 +7,7 @@ import { BatonError, type ErrorCode } from '../core/errors.ts';
 import { type ProcessMark, statOf } from '../process/identity.ts';
 import { startProgram } from '../process/start.ts';
 import type { Ended, Exit, Program } from '../process/types.ts';
+import { storeFailure } from '../store/fs/failures.ts';
 import type { RunLog, Stream } from './log.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -68,15 +69,22 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
     say: (text) => void program.stdin?.write(text),
     hangUp: () => void program.stdin?.end(),
   });
+  let unlogged: unknown = null;
+  /** What cannot be written down is not let happen: this run ends, and no other. */
+  const orEnd = (cause: unknown): void => {
+    unlogged ??= cause;
+    void program.end(GRACE_MS);
+  };
   const pumps = [
-    pump(program.stdout, 'out', log, (chunk) => reader.stdout(chunk)),
-    pump(program.stderr, 'err', log, (chunk) => reader.stderr(chunk)),
+    pump(program.stdout, 'out', log, (chunk) => reader.stdout(chunk)).catch(orEnd),
+    pump(program.stderr, 'err', log, (chunk) => reader.stderr(chunk)).catch(orEnd),
   ];
   const exit = await untilOver(program, told, signal);
   options.onExit?.();
   // Also after an exit by itself: what it left running goes with it.
   const ended = await program.end(GRACE_MS);
   await drained(program, pumps);
+  if (unlogged !== null && !isOurDoing(unlogged)) throw storeFailure(unlogged, log.paths.out);
   reader.end(exit);
   return { exit, end: told.end, error: told.error, ended };
 }
@@ -125,17 +133,13 @@ async function drained(program: Program, pumps: readonly Promise<void>[]): Promi
       resolve();
     }, DRAIN_MS);
   });
-  const all = Promise.all(pumps).then(
-    () => undefined,
-    (cause: NodeJS.ErrnoException) => {
-      // A stream that we destroyed ourselves ends early, and that is what we wanted; a log that cannot be written is a failure.
-      if (cause.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause;
-    },
-  );
-  await Promise.race([all, late]);
+  await Promise.race([Promise.all(pumps), late]);
   clearTimeout(timer);
-  await all;
+  await Promise.all(pumps);
 }
+
+/** A stream that we destroyed ourselves ends early, and that is what we wanted. */
+const isOurDoing = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 
 interface Ear {
   emit(sign: AgentSign): void;
@@ -175,11 +179,20 @@ export async function remoteTurn(options: TurnOptions & { readonly adapter: Remo
   const { adapter, request, log, signal, onSign } = options;
   const writes: Promise<void>[] = [];
   const told = createEar((sign) => {
-    if (sign.kind === 'text') writes.push(log.write('out', Buffer.from(sign.text)));
+    if (sign.kind === 'text') {
+      const written = log.write('out', Buffer.from(sign.text));
+      // Waited for at the end; a failure before that is not lost.
+      written.catch(() => {});
+      writes.push(written);
+    }
     onSign(sign);
   });
   await adapter.call(request, { emit: told.emit, fetch, signal });
-  await Promise.all(writes);
+  try {
+    await Promise.all(writes);
+  } catch (cause) {
+    throw storeFailure(cause, log.paths.out);
+  }
   return { exit: null, end: told.end, error: told.error, ended: null };
 }
 
