@@ -148,6 +148,21 @@ describe('baton run', () => {
     });
   });
 
+  test('a person who is waited for in a chain is what all of it waits for', () => {
+    const chain = (id: string, agent: string): Record<string, unknown> => {
+      const made = task(agent, { task_id: id });
+      return { ...made, session: { ...(made['session'] as object), workflow_pattern: 'CHAIN' } };
+    };
+    const ran = run([chain('A', 'liar'), chain('B', 'good')]);
+    expect([ran.exit, ran.out]).toEqual([3, expect.stringContaining('[AOP:STATUS] partial')]);
+  });
+
+  test('an objective may be long, and said again in its session it is the same task', () => {
+    const words = ['run', `write out.txt ${'please '.repeat(60)}`, '--agent', 'good', '--session', 'S-words'];
+    expect(baton(words, '', dir)).toMatchObject({ exit: 0 });
+    expect(baton(words, '', dir)).toMatchObject({ exit: 0, err: expect.stringContaining('is done already') as string });
+  });
+
   test('words are an objective; a path that is not there is no objective', () => {
     expect(baton(['run', 'write out.txt please', '--agent', 'good'], '', dir)).toMatchObject({ exit: 0 });
     expect(baton(['run', 'tasks/none.json'], '', dir)).toMatchObject({
