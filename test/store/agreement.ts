@@ -414,7 +414,7 @@ const steps = fc.oneof(
   message(
     2,
     'charge',
-    fc.record({ at: fc.oneof(pick, fc.constant(0)), back, usd: fc.nat(2) }),
+    fc.record({ at: pick, back, usd: fc.nat(2) }),
     (model, { at, back: older, usd }) => ({ type: 'run.charge', run: runOf(model, at, older), cost: { usd } }),
     runtimeMostly,
   ),

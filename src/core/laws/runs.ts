@@ -208,7 +208,10 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
 
 export function charge(draft: Draft, task: Task, said: Of<'run.charge'>): Decision {
   if (draft.by.kind !== 'runtime') {
-    return refused('E_PERMISSION_DENIED', `only the runtime says what a run has used, and this came from ${draft.by.name}`);
+    return refused(
+      'E_PERMISSION_DENIED',
+      `only the runtime says what a run has used, and this came from ${draft.by.name}`,
+    );
   }
   // One that runs tells it when it ends.
   if (staleRun(task, said.run) === null) return same(task.id);
