@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
+import { NOTHING, plus } from '../core/session-fold.ts';
+import type { Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
-import { bindsOf } from './binds.ts';
+import { bindsOf, dropPlanted } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -12,6 +14,7 @@ import { openLog, type RunLog } from './log.ts';
 import { createMeter, EPSILON, type Meter } from './meter.ts';
 import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
+import { usedBy } from './purse.ts';
 import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
 import { type Surroundings, surround } from './surroundings.ts';
@@ -38,6 +41,7 @@ export interface Attempt {
 }
 
 const BEAT_MS = LEASE_MS / 3;
+const NOTE_USE_MS = 30_000;
 const LAST_TEXT_CHARS = 20_000;
 
 /** Nothing in the workspace is changed by opening it. */
@@ -53,12 +57,13 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const stopper = createStopper();
     const warnings: string[] = [];
     await listenForEnd(given, stopper, undo);
+    undo.push(() => dropPlanted(ready.git, host.warn));
     const folder = await openRunFolder();
     undo.push(() => rm(folder, { recursive: true, force: true }));
     const logs = logFolder(host.dir, run.id);
     const log = openLog(logs);
     undo.push(() => log.close());
-    const meter = createMeter(budget, price, beginsAnew(task) ? NOTHING_BEFORE : task.cost);
+    const meter = createMeter(budget, price, await usedBefore(given));
     const clocks = createClocks(given, stopper, warnings, undo);
     const hearing = createHearing({
       task,
@@ -90,9 +95,18 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       environment: host.environment,
     });
     const launch = adapter.way === 'program' ? adapter.launch(request('', null)) : null;
+    let notedAt = Number.NEGATIVE_INFINITY;
+    /** Where Baton dies, this is what is known of it. */
+    const noteUse = (): void => {
+      if (host.now() - notedAt < NOTE_USE_MS) return;
+      notedAt = host.now();
+      const { name, provider, model } = chosen;
+      given.facts.tell('run.usage', { ...meter.used, agent: name, model: live.model ?? model, provider });
+    };
     const use = (usage: Parameters<Meter['turn']>[0]): void => {
       meter.turn(usage);
       live.update({ used: meter.used });
+      noteUse();
       const over = meter.exceeded() ?? sessionExceeded(given, meter);
       if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
     };
@@ -121,7 +135,9 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       here,
       workspace: ready.workspace,
       dir: host.dir,
-      own: [{ path: folder, writable: true }, { path: details, writable: true }, ...bindsOf(ready)],
+      git: ready.git,
+      // What Baton itself writes there, before every turn, must not be a link by then.
+      own: [{ path: folder, writable: false }, { path: details, writable: true }, ...bindsOf(ready)],
       folder,
     });
     undo.push(() => surroundings.close());
@@ -214,9 +230,16 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 }
 
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
-const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
-  fallback?.causes.some(({ code }) => code === 'E_COST_LIMIT_EXCEEDED') === true;
-const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+async function usedBefore({ host, task }: Supervision): Promise<Spent> {
+  const isCost = (code: unknown): boolean => code === 'E_COST_LIMIT_EXCEEDED';
+  // A run that the task was taken from may have told what it used since the claim.
+  if (task.fallback?.causes.some(({ code }) => isCost(code)) !== true)
+    return (await host.store.find(task.id))?.cost ?? task.cost;
+  const since = usedBy(await host.store.history(task.id), ({ events }) =>
+    events.some(({ type, detail }) => type === 'task.fallback' && isCost(detail?.['code'])),
+  );
+  return [...since.values()].reduce(plus, NOTHING);
+}
 
 /** A sentence where all runs of the session together have used what config gives them. */
 function sessionExceeded({ host, task, run, prepared }: Supervision, { used }: Meter): string | null {

@@ -2,7 +2,8 @@
  * What the sessions spend while their runs are under way: config's limit holds for all runs of a session together, not for each. The journal
  * says what a run has used when it has ended, however it ended; until then it is known here, for the runs of this process.
  */
-import type { Store } from '../core/store.ts';
+import type { Store, StoredRecord } from '../core/store.ts';
+import type { Spent } from '../core/task.ts';
 
 export interface Purses {
   /** What a run has used so far, all together. */
@@ -42,7 +43,29 @@ export async function sessionLimit(store: Store, purses: Purses, session: string
       if (type === 'run.usage' && run !== undefined && typeof usd === 'number') used.set(run, usd);
     }
   }
-  for (const [run, usd] of purses.of(session)) if (!used.has(run)) used.set(run, usd);
+  // Of one that is under way the journal is behind.
+  for (const [run, usd] of purses.of(session)) used.set(run, Math.max(used.get(run) ?? 0, usd));
   const spent = [...used.values()].reduce((sum, usd) => sum + usd, 0);
   return { most, spent, until: told + most - spent };
+}
+
+/** What the runs of a task have used by their last word on it. With `isNew`, only of those that came after the last record that it is true of. */
+export function usedBy(
+  history: readonly StoredRecord[],
+  isNew: (record: StoredRecord) => boolean = () => false,
+): ReadonlyMap<string, Spent> {
+  const used = new Map<string, Spent>();
+  for (const record of history) {
+    for (const { type, run, detail } of record.events) {
+      if (type !== 'run.usage' || run === undefined) continue;
+      const number = (name: string): number => (typeof detail?.[name] === 'number' ? detail[name] : 0);
+      used.set(run, {
+        usd: number('usd'),
+        tokensInput: number('tokensInput'),
+        tokensOutput: number('tokensOutput'),
+      });
+    }
+    if (isNew(record)) used.clear();
+  }
+  return used;
 }

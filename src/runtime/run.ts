@@ -55,9 +55,10 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
     work = unstarted(run, failureOf(cause));
   }
   live.flush();
-  const after = await settle(host, task, run, facts, live, work, worktree);
+  const { task: after, evidence } = await settle(host, task, run, facts, live, work, worktree);
   const finished: RunFacts = {
     ...work.told,
+    evidence,
     isAborted: work.verdict === 'aborted',
     message,
     task: after,

@@ -3,13 +3,14 @@ import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
 import type { Answer } from '../core/store.ts';
-import { isFinal, type Task } from '../core/task.ts';
+import type { Task } from '../core/task.ts';
+import { abortSession } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
 import { type Candidates, watchCandidates } from './candidates.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
-import { recoverRuns } from './recovery.ts';
+import { finishMerge, recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { LEASE_MS } from './work.ts';
 
@@ -36,7 +37,12 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   /** By the name of the agent, for `max_parallel`. */
   const busy = new Map<string, number>();
   const bell = createBell(work.leaving);
-  const forget = host.watch.onRecord(() => bell.ring());
+  /** Tasks that somebody else has made done: what is in their worktrees is to be merged. */
+  const accepted = new Set<string>();
+  const forget = host.watch.onRecord(({ by, changes }) => {
+    if (by.kind !== 'runtime') for (const { task, set } of changes) if (set.status === 'done') accepted.add(task);
+    bell.ring();
+  });
   const candidates = work.only === undefined ? null : await watchCandidates(host, work.only);
   let failure: unknown = null;
   let lookedAt = host.now();
@@ -47,7 +53,8 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     const done = clearedUp(host, task, [...running.values()])
       .then(() => runTask(host, task, work.leaving))
       .then(async (result) => {
-        await abortSession(host, result);
+        if (result.task.status === 'deadletter' && result.onFailure === 'ABORT_SESSION')
+          await abortSession(host, result.task);
         work.onResult?.(result);
       })
       .catch((cause: unknown) => {
@@ -84,6 +91,10 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   try {
     while (!work.leaving.aborted && failure === null) {
       bell.quiet();
+      for (const id of accepted) {
+        accepted.delete(id);
+        await finishMerge(host, id);
+      }
       let took = false;
       while (running.size < work.parallel && !work.leaving.aborted && (await claimOne())) took = true;
       if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, work))) break;
@@ -208,16 +219,6 @@ async function canCome(host: Host, task: Task, known: Map<string, boolean>): Pro
   }
   known.set(task.id, can);
   return can;
-}
-
-/** `on_failure: ABORT_SESSION`: when a task has failed for good, the rest of its session is not begun, and what runs of it is stopped. */
-async function abortSession(host: Host, { task, onFailure }: RunResult): Promise<void> {
-  if (task.status !== 'deadletter' || onFailure !== 'ABORT_SESSION') return;
-  for await (const other of host.store.tasks({ session: task.session })) {
-    if (other.id === task.id || isFinal(other.status) || other.status === 'deadletter') continue;
-    const reason = `${task.id} failed, and its policy ends the session with it`;
-    await host.store.send({ message: { type: 'task.cancel', id: other.id, reason }, by: RUNTIME });
-  }
 }
 
 interface Bell {

@@ -18,6 +18,7 @@ import { createLive } from './live.ts';
 import type { CheckpointState } from './phase-work.ts';
 import { passedBefore, phasesInOrder } from './phases.ts';
 import { prepare } from './prepare.ts';
+import { isAccepted } from './settle.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
 
@@ -35,8 +36,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   ]);
   const said = envelopeOf(task, { envelope, body }, host.workspace);
   const worktree = await inWorktree(host, task, said);
-  const findings =
+  let findings =
     foundBefore(history, run) ?? (await lookAgain(host, task, run, worktree?.message ?? said, history, facts));
+  const mayMerge = worktree !== null && findings.length === 0 && run.outcome === 'done' && isAccepted(task, run);
+  const unmerged = mayMerge ? await worktree.merge(facts) : null;
+  if (unmerged !== null) findings = [unmerged];
   await facts.written();
   const answer = await host.store.send({
     message: {
@@ -45,11 +49,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
       passed: findings.length === 0,
       findings: findings.map(({ message }) => message),
       ...(findings[0] === undefined ? {} : { code: findings[0].code }),
+      ...(unmerged === null ? {} : { final: true }),
     },
     by: RUNTIME,
   });
-  const after = await host.store.find(task.id);
-  await worktree?.close(after?.status === 'done', facts);
+  if (worktree !== null && !mayMerge) await worktree.leave(facts);
   await facts.written();
   return answer.kind === 'changed';
 }

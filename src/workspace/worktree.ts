@@ -32,6 +32,8 @@ export interface Closed {
   readonly merged: boolean;
   /** The worktree and its branch are still there. */
   readonly kept: boolean;
+  /** There may be work that the user's branch does not have. */
+  readonly unmerged: boolean;
   readonly reason: string;
 }
 
@@ -136,9 +138,11 @@ async function worktreesOf(root: string): Promise<{ readonly path: string; reado
 
 /** Commits what was left uncommitted, merges where that is asked for and safe, and removes what is not needed any more. */
 export async function closeWorktree(worktree: Worktree, options: CloseOptions): Promise<Closed> {
-  const kept = (reason: string, merged = false): Closed => ({
-    merged,
+  const kept = (reason: string, more: Partial<Closed> = {}): Closed => ({
+    merged: false,
     kept: true,
+    unmerged: true,
+    ...more,
     reason: `${reason}; the work is on the branch ${worktree.branch} in ${worktree.path}`,
   });
   const user = await gitInfo(worktree.repo);
@@ -162,7 +166,8 @@ export async function closeWorktree(worktree: Worktree, options: CloseOptions): 
     said = `merged into ${user.branch}`;
   }
   const leftOver = await removeWorktree(worktree, tip, options.dropIgnored === true);
-  return leftOver === null ? { merged, kept: false, reason: said } : kept(`${said}, but ${leftOver}`, merged);
+  if (leftOver !== null) return kept(`${said}, but ${leftOver}`, { merged, unmerged: false });
+  return { merged, kept: false, unmerged: false, reason: said };
 }
 
 /** Git for the worktree, told where it is: a `.git` file that the agent wrote has no say. */
@@ -200,7 +205,7 @@ async function mergeInto(user: GitInfo, worktree: Worktree, tip: string): Promis
   if (branch === worktree.branch) return `${branch} itself is checked out in ${root}`;
   const busy = underWay(user.gitDir);
   if (busy !== null) return `${busy} is under way in ${root}`;
-  const status = await git(root, ['status', '--porcelain', '-z', '--untracked-files=no', '--ignore-submodules=none']);
+  const status = await git(root, ['status', '--porcelain', '-z', '--untracked-files=no', '--ignore-submodules=dirty']);
   if (status.code !== 0) return `git status failed in ${root} (${status.stderr})`;
   if (status.stdout.length > 0) return `there are uncommitted changes in ${root}`;
   const commit = await commitFor(root, head, tip, branch, worktree);
