@@ -24,7 +24,7 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   const { stopper, hearing, meter, warnings } = attempt;
   tellWhatHolds(given, attempt);
   // Nothing has been changed so far; from here on there is something to go back to.
-  await snapshotTask(host.dir, task.id, message, ready.workspace);
+  await snapshotTask(host.dir, task.id, message, ready);
   const before = await lookBefore(message, ready.workspace);
   const census = await censusBefore(given, attempt);
 

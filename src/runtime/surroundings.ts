@@ -10,8 +10,11 @@ import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { type Access, isWithin } from '../core/policy.ts';
 import { openGate } from '../process/network.ts';
+import { runtimeFolders } from '../process/runtime-folder.ts';
 import { probeSandbox } from '../process/sandbox.ts';
 import type { Bind, SandboxSpec } from '../process/types.ts';
+import type { GitInfo } from '../workspace/git.ts';
+import { gitGuards } from './binds.ts';
 import { gitSettings } from './git-settings.ts';
 import { worktreeFolder } from './places.ts';
 
@@ -70,6 +73,7 @@ export interface SurroundOptions {
   readonly launch: Launch | null;
   readonly here: { readonly ok: boolean; readonly reason: string };
   readonly workspace: string;
+  readonly git: GitInfo | null;
   /** The data folder, which no agent sees. */
   readonly dir: string;
   /** What the run has of its own: its folder and socket, and where it puts its details. */
@@ -106,8 +110,14 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
   const sandbox: SandboxSpec = {
     readPaths: access.readPaths.filter((path) => existsSync(path)),
     writePaths: paths,
-    binds: [...launch.state.map((path) => ({ path, writable: true })), ...inWorktree(options), ...options.own],
-    hide: [options.dir],
+    binds: [
+      ...launch.state.map((path) => ({ path, writable: true })),
+      ...inWorktree(options),
+      ...gitGuards(options.git, paths),
+      ...options.own,
+    ],
+    // Whoever reaches the sockets of the store and of other runs can speak for them.
+    hide: [options.dir, ...runtimeFolders()],
     network: network.spec,
     home,
   };

@@ -1,5 +1,5 @@
 /** One turn of an agent: started, listened to, and ended with everything it started, whatever happens. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { AgentSign, ProgramAdapter, RemoteAdapter, TurnRequest } from '../agents/adapter.ts';
@@ -50,7 +50,9 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
   const launch = adapter.launch(request);
   for (const { path, content } of launch.files) {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, content, { mode: 0o600 });
+    // Made anew each time: what an agent without a sandbox put there in its last turn is not followed.
+    await rm(path, { recursive: true, force: true });
+    await writeFile(path, content, { mode: 0o600, flag: 'wx' });
   }
   const program = await startProgram({
     command: launch.command,

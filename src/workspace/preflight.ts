@@ -14,7 +14,7 @@ import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from './artifacts.ts';
 import { type GitInfo, gitInfo } from './git.ts';
-import { isBelow, plainBelow, rebase, resolveIn } from './paths.ts';
+import { isBelow, plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
 
 export interface PreflightInput {
   readonly message: TaskMessage;
@@ -58,7 +58,9 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   const workspace = await realFolder(input.workspace);
   checkSystem(environment.os);
   checkShell(environment.shell);
+  await checkPlace(workspace, dataDir);
   const git = await gitInfo(workspace);
+  checkSettings(git);
   checkBranch(environment.git_branch, git, workspace);
 
   const here = inPlaceOf(environment.workspace_root, input.workspace, workspace);
@@ -76,8 +78,10 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
     const input = await readyInput(path, here(path), workspace, granted, apart);
     inputs.push({ ...input, readOnly: readOnly && !made.includes(input.path) });
   }
-  for (const { rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
-    if (snapshot?.enabled === false || snapshot?.snapshot_path === undefined) continue;
+  for (const { path, rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
+    if (snapshot === undefined || snapshot.enabled === false) continue;
+    await checkWayBack(path, workspace, here(path), [workspace, ...writePaths]);
+    if (snapshot.snapshot_path === undefined) continue;
     if ((await plainBelow(workspace, here(snapshot.snapshot_path), [workspace, dataDir])) !== null) continue;
     throw new BatonError(
       'E_PERMISSION_DENIED',
@@ -86,6 +90,38 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
     );
   }
   return { workspace, readPaths, writePaths, inputs, apart, git };
+}
+
+/** No agent sees the data folder; only the worktrees that Baton makes there are worked in. */
+async function checkPlace(workspace: string, dataDir: string): Promise<void> {
+  const data = await resolveIn(process.cwd(), dataDir);
+  if (!isBelow(workspace, [data]) || isBelow(workspace, [join(data, 'worktrees')])) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `the workspace ${workspace} lies in the data folder ${data}, which no agent sees`,
+    'work in another folder, or keep the data elsewhere',
+  );
+}
+
+/** In a main repository only somebody who wants other settings to hold there makes such a file. */
+function checkSettings(git: GitInfo | null): void {
+  if (git === null || git.gitDir !== join(git.root, '.git') || git.commonDir === git.gitDir) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `${join(git.gitDir, 'commondir')} makes git take its settings from ${git.commonDir}, and an agent may have written it`,
+    'look at it, and remove it',
+  );
+}
+
+/** To take something back is to write it. */
+async function checkWayBack(named: string, workspace: string, path: string, roots: readonly string[]): Promise<void> {
+  const real = await resolveParentIn(workspace, path);
+  if (isBelow(real, roots)) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `the output ${named} has a snapshot and is at ${real}, which is neither in the workspace nor in a path that may be written`,
+    'name it in write_paths, or leave out rollback_snapshot',
+  );
 }
 
 /** A path, or the folder above it that has to be made with it. */

@@ -1,5 +1,5 @@
 /** What a Baton that died left behind is found, ended and finished, once; what a live one does is not touched. Real processes, really killed. */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,11 +9,13 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Event } from '../../src/core/laws/decision.ts';
 import type { TaskMessage as Message } from '../../src/core/laws/messages.ts';
 import type { Supervisor, Task } from '../../src/core/task.ts';
@@ -23,10 +25,11 @@ import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program } from '../../src/process/types.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
-import { markOf } from '../../src/runtime/places.ts';
+import { markOf, snapshotFolder } from '../../src/runtime/places.ts';
 import { recover } from '../../src/runtime/recovery.ts';
 import { snapshotTask } from '../../src/runtime/rollback.ts';
 import { openStore } from '../../src/store/open.ts';
+import { takeSnapshots } from '../../src/workspace/snapshots.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
 import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
 
@@ -369,7 +372,7 @@ test('a task that was cancelled when nobody watched over its run: its processes 
   const all: { task: Task; name: string; pid: number }[] = [];
   for (const supervisor of [deadSupervisor(), await liveSupervisor()]) {
     const task = await claimedBy(world, supervisor, parts);
-    await snapshotTask(world.dir, task.id, taskOf(world, parts), world.workspace);
+    await snapshotTask(world.dir, task.id, taskOf(world, parts), { workspace: world.workspace, writePaths: [] });
     const name = newSleep();
     // An orphan: nobody here holds it.
     const env = { PATH: process.env['PATH'], BATON_RUN_MARK: markOf(world.dir, task.run?.id ?? '') };
@@ -407,4 +410,40 @@ test('a run whose result is on disk is not done again', async () => {
   writeFileSync(join(world.dir, 'runs', task.id, 'run_result.json'), JSON.stringify(result));
   expect((await recover(world.host)).runs).toEqual([task.run?.id]);
   expect(await now(world, task)).toMatchObject({ status: 'done', attempts: 1 });
+});
+
+test('what nobody needs any more is swept: sockets without a listener, snapshots that no manifest names', async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'bs-')));
+  vi.stubEnv('XDG_RUNTIME_DIR', root);
+  const servers: Server[] = [];
+  try {
+    const world = await makeWorld({ ...AGENTS, git: true });
+    const [dead, live, young] = ['0', '1', '2'].map((digit) => join(root, 'baton', `${digit.repeat(24)}.sock`)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const path of [dead, young]) {
+      const listen = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+      spawnSync(process.execPath, ['-e', listen]);
+    }
+    const server = createServer();
+    servers.push(server);
+    await new Promise<void>((settle) => server.listen(live, settle));
+    for (const path of [dead, live]) utimesSync(path, 1, 1);
+    const folder = snapshotFolder(world.dir, 'T-lost');
+    const place = { workspace: world.workspace, dataDir: world.dir, folder };
+    await takeSnapshots([{ path: 'README.md', strategy: 'GIT_STASH', snapshotPath: null }], place);
+    rmSync(join(folder, 'manifest.json'));
+    await recover(world.host);
+    expect([dead, live, young].map((path) => existsSync(path))).toEqual([false, true, true]);
+    expect(existsSync(folder)).toBe(false);
+    const refs = execFileSync('git', ['-C', world.workspace, 'for-each-ref', 'refs/baton'], { encoding: 'utf8' });
+    expect(refs).toBe('');
+    await world.close();
+  } finally {
+    for (const server of servers) server.close();
+    vi.unstubAllEnvs();
+    rmSync(root, { recursive: true, force: true });
+  }
 });
