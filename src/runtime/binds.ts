@@ -41,11 +41,15 @@ export function gitGuards(git: GitInfo | null, writable: readonly string[]): rea
 }
 
 function guarded(folder: string): Bind[] {
-  // What is not there cannot be bound, and could be made.
-  for (const name of ['hooks', 'info', 'worktrees']) mkdirSync(join(folder, name), { recursive: true });
-  const own = join(folder, 'config.worktree');
-  const isRead = /worktreeconfig/i.test(readFileSync(join(folder, 'config'), 'utf8'));
-  if (isRead && !existsSync(own)) writeFileSync(own, '', { flag: 'wx' });
+  try {
+    // What is not there cannot be bound, and could be made.
+    for (const name of ['hooks', 'info', 'worktrees']) mkdirSync(join(folder, name), { recursive: true });
+    const own = join(folder, 'config.worktree');
+    const isRead = /worktreeconfig/i.test(readFileSync(join(folder, 'config'), 'utf8'));
+    if (isRead && !existsSync(own)) writeFileSync(own, '', { flag: 'wx' });
+  } catch {
+    // What we may not make there, an agent of the same user may not either.
+  }
   return [
     { path: folder, writable: true, fixed: true },
     ...['config', 'config.worktree', 'hooks', 'info', 'worktrees'].map((name) => ({

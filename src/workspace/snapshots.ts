@@ -480,7 +480,7 @@ export async function discardSnapshots(snapshots: readonly Snapshot[]): Promise<
 
 /** A snapshot that no manifest names, with its ref, where it got that far. */
 async function dropUnlisted(own: string, id: string): Promise<void> {
-  // Without the note there is no ref.
+  // Without the note there is no ref, and without the repository neither.
   const root = await readFile(join(own, REPOSITORY), 'utf8').catch(() => null);
   const info = root === null ? null : await gitInfo(root).catch(() => null);
   if (info !== null) await git(info.root, ['update-ref', '-d', refOf(id)]);

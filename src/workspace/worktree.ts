@@ -9,6 +9,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { type GitAnswer, type GitInfo, git, gitInfo, gitText } from './git.ts';
+import { at, raw, toBytes } from './tree.ts';
 
 export interface Worktree {
   readonly taskId: string;
@@ -174,6 +175,8 @@ export async function closeWorktree(worktree: Worktree, options: CloseOptions): 
 const inWorktree = (worktree: Worktree, args: readonly string[]): Promise<GitAnswer> =>
   git(worktree.path, args, { env: { GIT_DIR: worktree.gitDir, GIT_WORK_TREE: worktree.path } });
 
+const NESTED = 'there is a repository inside the worktree whose content would not be committed';
+
 /** Null where all that can be committed is; else why it could not be. */
 async function commitRest(worktree: Worktree): Promise<string | null> {
   const run = (args: readonly string[]): Promise<GitAnswer> => inWorktree(worktree, args);
@@ -183,6 +186,12 @@ async function commitRest(worktree: Worktree): Promise<string | null> {
   if (on.stdout.toString('utf8').trim() !== `refs/heads/${worktree.branch}`)
     return 'the worktree is not on its branch any more';
   if ((await run(['ls-files', '-u'])).stdout.length > 0) return 'there are unresolved conflicts in the worktree';
+  const known = (await run(['ls-files', '-s', '-z'])).stdout.toString('latin1').split('\0');
+  // Git would ask it what has changed in it, and so start what its settings name; those may be an agent's.
+  const isFilled = (line: string): boolean =>
+    line.startsWith('160000 ') &&
+    existsSync(raw(at(toBytes(worktree.path), `${line.slice(line.indexOf('\t') + 1)}/.git`)));
+  if (known.some(isFilled)) return NESTED;
   const added = await run(['add', '-A', '--', '.']);
   if (added.code !== 0) return `what is in the worktree could not be added (${added.stderr})`;
   const staged = (await run(['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD', '--'])).stdout.toString(
@@ -192,7 +201,7 @@ async function commitRest(worktree: Worktree): Promise<string | null> {
   if (/(^|\0):[0-7]{6} 160000 /.test(staged)) {
     // Git would note its commit only, and nothing of what is in it.
     await run(['reset', '-q']);
-    return 'there is a repository inside the worktree whose content would not be committed';
+    return NESTED;
   }
   const done = await run(['commit', '-q', '--no-verify', '-m', `Baton: task ${worktree.taskId}`]);
   return done.code === 0 ? null : `what is in the worktree could not be committed (${done.stderr})`;
@@ -243,7 +252,14 @@ async function commitFor(
 
 /** Null where worktree and branch are gone; else what kept them. */
 async function removeWorktree(worktree: Worktree, tip: string, dropIgnored: boolean): Promise<string | null> {
-  const status = await inWorktree(worktree, ['status', '--porcelain', '-z', '--ignored', '--untracked-files=normal']);
+  const status = await inWorktree(worktree, [
+    'status',
+    '--porcelain',
+    '-z',
+    '--ignored',
+    '--untracked-files=normal',
+    '--ignore-submodules=dirty',
+  ]);
   const names = status.stdout
     .toString('utf8')
     .split('\0')

@@ -262,8 +262,17 @@ test('nor one that a submodule names', async () => {
   const worktree = await open(repo);
   write(worktree.path, { 'a.txt': 'two\n' });
   const told = join(tempFolder(), 'program-ran');
-  gitIn(join(repo, 'inner'), 'config', 'filter.evil.clean', `sh -c 'echo ran >> ${told}; cat'`);
-  write(repo, { 'inner/.gitattributes': '* filter=evil\n', 'inner/x.txt': 'y\n' });
+  const spoil = (at: string): void => {
+    gitIn(at, 'config', 'filter.evil.clean', `sh -c 'echo ran >> ${told}; cat'`);
+    write(at, { '.gitattributes': '* filter=evil\n', 'x.txt': 'y\n' });
+  };
+  spoil(join(repo, 'inner'));
   expect(await closeWorktree(worktree, { merge: true })).toMatchObject({ merged: true });
+  expect(existsSync(told)).toBe(false);
+  // The agent fills it, with a repository of its own.
+  const second = await open(repo, 'task-2');
+  gitIn(second.path, 'clone', '-q', inner, 'inner');
+  spoil(join(second.path, 'inner'));
+  expect(await closeWorktree(second, { merge: true })).toMatchObject({ merged: false, kept: true });
   expect(existsSync(told)).toBe(false);
 });
