@@ -27,7 +27,7 @@ export async function inWorktree(host: Host, task: Task, message: TaskMessage): 
   if (!asked) return null;
   const said = message.task.environment.workspace_root;
   const repo = await resolveIn(host.workspace, said);
-  const worktree = await openWorktree({ repo, taskId: task.id, folder: worktreeFolder(host.dir) });
+  const worktree = await oneByOne(() => openWorktree({ repo, taskId: task.id, folder: worktreeFolder(host.dir) }));
   const { branch, path } = worktree;
   const close = async (merge: boolean, facts: Facts): Promise<Closed> => {
     const result = await oneByOne(() => closeWorktree(worktree, { merge })).catch((cause: unknown): Closed => {
@@ -51,7 +51,7 @@ export async function inWorktree(host: Host, task: Task, message: TaskMessage): 
 }
 
 let last: Promise<unknown> = Promise.resolve();
-/** Two merges at once into one branch would stand in each other's way. */
+/** Git locks what it writes: two that make, merge or remove worktrees at once would stand in each other's way. */
 function oneByOne<T>(work: () => Promise<T>): Promise<T> {
   const next = last.then(work);
   // Whoever asked for it is told; the next one begins all the same.

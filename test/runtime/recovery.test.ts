@@ -127,23 +127,24 @@ const toDone = (events: readonly Event[]): readonly Event[] =>
 test.each(['SIGINT', 'SIGHUP'] as const)('%s ends the agent, and the same command goes on', async (signal) => {
   const name = newSleep();
   const project = await makeProject(
-    `echo $BATON_ATTEMPT >> trace; [ $BATON_ATTEMPT = 1 ] && { setsid sleep ${name} & sleep ${name}; }; ${REPORT}`,
+    `echo $BATON_ATTEMPT >> trace; [ $(wc -l < trace) = 1 ] && { setsid sleep ${name} & sleep ${name}; }; ${REPORT}`,
   );
   const file = project.task();
   const first = project.run(file);
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
   first.child.kill(signal);
   expect(await first.ended).toBe(1);
-  expect(first.err()).toContain('the same command goes on where it was left');
+  expect(first.err()).toContain('it goes on with the same command');
   expect(alivePids(name)).toEqual([]);
   expect((await project.look()).task).toMatchObject({ status: 'ready', run: { status: 'expired' } });
 
   const second = project.run(file);
   expect(await second.ended).toBe(0);
   const { task, events } = await project.look();
-  expect(task).toMatchObject({ status: 'done', attempts: 2 });
+  // That it was told to stop is no attempt that failed.
+  expect(task).toMatchObject({ status: 'done', attempts: 1, runs: 2 });
   expect(toDone(events)).toHaveLength(1);
-  expect(project.read('trace')).toBe('1\n2\n');
+  expect(project.read('trace')).toBe('1\n1\n');
   expect(workingIn(project.workspace)).toEqual([]);
 });
 
@@ -446,4 +447,46 @@ test('what nobody needs any more is swept: sockets without a listener, snapshots
     vi.unstubAllEnvs();
     rmSync(root, { recursive: true, force: true });
   }
+});
+
+test('what a run is known to have used when Baton died is the cost of its task', async () => {
+  const world = await makeWorld(AGENTS);
+  const task = await claimedBy(world, deadSupervisor());
+  for (const usd of [0.25, 0.5]) await note(world, task, 'run.usage', { usd, tokensInput: 100 * usd, tokensOutput: 1 });
+  await recover(world.host);
+  expect(await now(world, task)).toMatchObject({
+    status: 'ready',
+    cost: { usd: 0.5, tokensInput: 50, tokensOutput: 1 },
+  });
+});
+
+test('one task that cannot be finished does not keep Baton from the others', async () => {
+  const world = await makeWorld(AGENTS);
+  world.write('out.txt', 'made');
+  // There is no repository.
+  const stuck = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+  const fine = await reportedBy(world, deadSupervisor(), { task: OUT });
+  const cancelled = await claimedBy(world, deadSupervisor(), { task: OUT });
+  await ask(world, { type: 'task.cancel', id: cancelled.id });
+  world.write(join(world.dir, 'snapshots', cancelled.id, 'manifest.json'), '{');
+  await recover(world.host);
+  expect(await now(world, stuck)).toMatchObject({ status: 'review', cause: null });
+  expect(await now(world, fine)).toMatchObject({ status: 'done' });
+  for (const { id } of [stuck, cancelled]) expect(world.warnings.join('\n')).toContain(`${id}: `);
+});
+
+test('ABORT_SESSION: what Baton did not come to is done by the next one', async () => {
+  const world = await makeWorld(AGENTS);
+  const task = await claimedBy(world, deadSupervisor(), { policy: { on_failure: 'ABORT_SESSION' } });
+  const [rest, elsewhere] = await world.add(
+    taskOf(world, { agent: 'a' }),
+    taskOf(world, { agent: 'a', session: { session_id: 'another' } }),
+  );
+  await ask(world, { type: 'run.fail', run: task.run?.id ?? '', code: 'E_TIMEOUT', message: 'too slow', final: true });
+  const { lastTransitionAt } = await now(world, task);
+  await until('the clock has gone on', () => Date.now() > lastTransitionAt);
+  const [later] = await world.add(taskOf(world, { agent: 'a' }));
+  await recover(world.host);
+  const statuses = await Promise.all([rest, elsewhere, later].map((one) => now(world, one as Task)));
+  expect(statuses.map(({ status }) => status)).toEqual(['cancelled', 'ready', 'ready']);
 });

@@ -121,6 +121,24 @@ test('COST_LIMIT_EXCEEDED takes the next model, which has the budget once more',
   expect(ran.task.status).toBe('done');
 });
 
+test('COST_LIMIT_EXCEEDED: the next model has the budget once, not once for each of its attempts', async () => {
+  const world = await makeWorld({ config: OFF });
+  fakeCli(world, 'claude', claude.begin, claude.uses('m', { input: 5000, output: 1 }), 'sleep 60');
+  fakeCli(world, 'codex', codex(reportText('failure'), { input: 600, output: 0 }));
+  const ran = await world.run(
+    forClaude(world, {
+      task: { budgets: { max_tokens: 1000 } },
+      policy: {
+        max_retries: 5,
+        retry_backoff_seconds: [0],
+        alternative_models: [other('CODEX', 'gpt-x', 'COST_LIMIT_EXCEEDED')],
+      },
+    }),
+  );
+  expect(callsOf(world)).toEqual(['claude opus-x', 'codex gpt-x', 'codex gpt-x']);
+  expect(ran.task.status).toBe('deadletter');
+});
+
 test('ALL_ERRORS, said or left out, comes when the retries are used up', async () => {
   for (const trigger of ['ALL_ERRORS', undefined] as const) {
     const world = await makeWorld({ config: OFF });

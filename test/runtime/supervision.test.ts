@@ -123,7 +123,8 @@ test('a check that is under way ends with its run', async () => {
   await until('it is checked', () => alivePids(`sleep\0${name}`).length === 1);
   leaving.abort();
   const { task } = await running;
-  expect(task).toMatchObject({ status: 'ready', cause: { code: 'E_RUN_EXPIRED' } });
+  expect(task).toMatchObject({ status: 'ready', attempts: 0, cause: { code: 'E_RUN_EXPIRED' } });
+  expect(task.cause?.message).toContain('asked to stop');
   expect(alivePids(name)).toEqual([]);
 });
 

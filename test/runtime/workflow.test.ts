@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
+import { recover } from '../../src/runtime/recovery.ts';
+import { workOn } from '../../src/runtime/scheduler.ts';
 import { EMMA, emma, output, REPORT_DONE } from './small-agents.ts';
-import { makeWorld, type Ran, type TaskParts, taskOf, type World } from './world.ts';
+import { makeWorld, type Ran, type TaskParts, taskOf, until, type World } from './world.ts';
 
 type Pattern = NonNullable<TaskMessage['session']['workflow_pattern']>;
 
@@ -204,3 +206,75 @@ test('a worktree is not made of a branch that the TASK was not written for', asy
   expect(git(world, 'branch', '--list', 'baton/*')).toBe('');
   expect(existsSync(`${world.dir}/worktrees/${ran.task.id}`)).toBe(false);
 });
+
+const APART = { extensions: { x_worktree: true } };
+
+test('CHAIN in worktrees: each begins with what the one before has made', async () => {
+  const world = await makeWorld({ config: EMMA, git: true });
+  emma(
+    world,
+    'N=$(sed -n "s/.*name-\\([a-z]*\\).*/\\1/p" | head -1)',
+    '[ $N = a ] || [ -e before.txt ] || exit 1',
+    'echo $N >> before.txt',
+    REPORT_DONE,
+  );
+  const all = await world.runAll(inSession(world, 'CHAIN', ['a', 'b', 'c'], () => ({ task: APART })));
+  expect(statusesOf(all)).toEqual(['done', 'done', 'done']);
+  expect(world.read('before.txt')).toBe('a\nb\nc\n');
+});
+
+test('worktrees side by side are merged one after the other', async () => {
+  const world = await makeWorld({ config: EMMA, git: true });
+  emma(world, 'N=$(sed -n "s/.*name-\\([a-z]*\\).*/\\1/p" | head -1)', 'echo $N > $N.txt', REPORT_DONE);
+  const all = await world.runAll(inSession(world, 'PARALLEL', ['a', 'b', 'c', 'd'], () => ({ task: APART })));
+  expect(all.map(({ task }) => task.cause)).toEqual([null, null, null, null]);
+  expect(statusesOf(all)).toEqual(['done', 'done', 'done', 'done']);
+  expect(['a', 'b', 'c', 'd'].map((name) => world.read(`${name}.txt`))).toEqual(['a\n', 'b\n', 'c\n', 'd\n']);
+});
+
+test('what cannot be merged is not done, and everybody is told where it is', async () => {
+  const world = await makeWorld({ config: EMMA, git: true });
+  emma(world, 'echo runs >> $HOME/runs; echo new > README.md', REPORT_DONE);
+  world.write('README.md', 'of a person\n');
+  const ran = await world.run(
+    taskOf(world, { agent: 'emma', task: APART, policy: { max_retries: 3, retry_backoff_seconds: [0] } }),
+  );
+  const where = `the work is on the branch baton/${ran.task.id} in ${world.dir}/worktrees/${ran.task.id}`;
+  // The agent could only do the same once more.
+  expect(ran.task).toMatchObject({ status: 'review', runs: 1, cause: { code: 'E_EVIDENCE' } });
+  expect(ran.task.cause?.message).toContain(where);
+  expect(ran.last.block).toContain('the work is not merged: there are uncommitted changes');
+  expect(ran.last.block).not.toContain('[AOP:STATUS] success');
+  expect(ran.last.response).toMatchObject({ error_details: { code: 'E_EVIDENCE' } });
+  expect(JSON.stringify(ran.last.response.error_details)).toContain(where);
+  expect(world.read('README.md')).toBe('of a person\n');
+  expect(git(world, 'show', `baton/${ran.task.id}:README.md`)).toBe('new');
+});
+
+test.each(['later', 'at work'])(
+  'what a person accepts is merged: by the next Baton, or by one that is there (%s)',
+  async (when) => {
+    const world = await makeWorld({ config: EMMA, git: true });
+    emma(world, 'echo new > README.md', REPORT_DONE);
+    const extensions = { ...APART.extensions, x_human_review_required: true };
+    const ran = await world.run(taskOf(world, { agent: 'emma', task: { extensions } }));
+    expect(ran.task).toMatchObject({ status: 'review', cause: null });
+    expect(world.read('README.md')).toBe('hello\n');
+    const leaving = new AbortController();
+    const working =
+      when === 'later' ? null : workOn(world.host, { parallel: 1, untilEmpty: false, leaving: leaving.signal });
+    const by = { kind: 'person', name: 'me' } as const;
+    await world.store.send({ message: { type: 'task.move', id: ran.task.id, to: 'done' }, by });
+    if (working === null) await recover(world.host);
+    await until('it is merged', () => world.read('README.md') === 'new\n');
+    leaving.abort();
+    await working;
+    await recover(world.host);
+    const { told } = await world.ran(ran.task.id, []);
+    expect(told('run.worktree')).toMatchObject([
+      { merged: false, kept: true },
+      { merged: true, kept: false },
+    ]);
+    expect(existsSync(`${world.dir}/worktrees/${ran.task.id}`)).toBe(false);
+  },
+);
