@@ -4,7 +4,9 @@
  * an index gets a private one: the user's is not touched.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { startProgram } from '../process/start.ts';
@@ -211,6 +213,18 @@ export async function gitInfo(dir: string): Promise<GitInfo | null> {
     gitDir: await realpath(gitDir),
     commonDir: await realpath(commonDir),
   };
+}
+
+/**
+ * Why a repository is not what it seems; null where it is. Its settings may be taken from another folder, or its files may be said to be
+ * elsewhere, where a merge would write them: nobody but an agent has done that to a folder that is worked in.
+ */
+export function whyNotPlain({ root, gitDir, commonDir }: GitInfo): string | null {
+  const own = join(root, '.git');
+  if (gitDir === own && commonDir !== gitDir) {
+    return `${join(gitDir, 'commondir')} makes git take its settings from ${commonDir}`;
+  }
+  return existsSync(own) ? null : `${gitDir} says that its files are in ${root}, where no .git is`;
 }
 
 /** What git answers, null where it says no or is not there. */

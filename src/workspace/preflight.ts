@@ -13,7 +13,7 @@ import type { Access } from '../core/policy.ts';
 import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from './artifacts.ts';
-import { type GitInfo, gitInfo } from './git.ts';
+import { type GitInfo, gitInfo, whyNotPlain } from './git.ts';
 import { isBelow, plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
 
 export interface PreflightInput {
@@ -103,14 +103,9 @@ async function checkPlace(workspace: string, dataDir: string): Promise<void> {
   );
 }
 
-/** In a main repository only somebody who wants other settings to hold there makes such a file. */
 function checkSettings(git: GitInfo | null): void {
-  if (git === null || git.gitDir !== join(git.root, '.git') || git.commonDir === git.gitDir) return;
-  throw new BatonError(
-    'E_PERMISSION_DENIED',
-    `${join(git.gitDir, 'commondir')} makes git take its settings from ${git.commonDir}, and an agent may have written it`,
-    'look at it, and remove it',
-  );
+  const why = git === null ? null : whyNotPlain(git);
+  if (why !== null) throw new BatonError('E_PERMISSION_DENIED', `${why}; an agent may have written that`, 'look at it');
 }
 
 /** To take something back is to write it. */

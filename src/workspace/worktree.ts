@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
-import { type GitAnswer, type GitInfo, git, gitInfo, gitText } from './git.ts';
+import { type GitAnswer, type GitInfo, git, gitInfo, gitText, whyNotPlain } from './git.ts';
 import { at, raw, toBytes } from './tree.ts';
 
 export interface Worktree {
@@ -78,6 +78,8 @@ export async function openWorktree(input: {
   const info = await gitInfo(input.repo);
   if (info === null)
     throw new BatonError('E_FILE_NOT_FOUND', `a worktree needs a git repository, and ${input.repo} is in none`);
+  const why = whyNotPlain(info);
+  if (why !== null) throw new BatonError('E_PERMISSION_DENIED', `${why}; an agent may have written that`, 'look at it');
   if (info.head === null) {
     throw new BatonError('E_FILE_NOT_FOUND', `a worktree needs a commit to begin at, and ${info.root} has none yet`);
   }

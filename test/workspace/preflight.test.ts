@@ -1,6 +1,6 @@
 /** What is refused before a run, and what is found out for one. */
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { effectiveAccess } from '../../src/protocol/aop2/policy.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/schema.ts';
@@ -129,12 +129,21 @@ test('the data folder is no workspace, but for the worktrees in it', async () =>
   await at(join(data, 'worktrees/t'));
 });
 
-test('a repository that takes its settings from elsewhere is refused', async () => {
+test('a repository that takes its settings from elsewhere, or has its files there, is refused', async () => {
   const repo = repository();
   cpSync(join(repo, '.git'), join(repo, 'evil'), { recursive: true });
   await fly(repo);
+  const refused = async (): Promise<void> => {
+    await expect(fly(repo)).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(openWorktree({ repo, taskId: 't', folder: tempFolder() })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+    });
+  };
   write(repo, { '.git/commondir': '../evil' });
-  await expect(fly(repo)).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+  await refused();
+  rmSync(join(repo, '.git/commondir'));
+  gitIn(repo, 'config', 'core.worktree', dirname(repo));
+  await refused();
 });
 
 test('another system or another branch does not fit', async () => {

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { closeWorktree, openWorktree, slugOf, type Worktree } from '../../src/workspace/worktree.ts';
 import { gitIn, plantHooks, repository, tempFolder, userState, write } from './helpers.ts';
 
@@ -251,6 +251,24 @@ test('no program that the repository names is started', async () => {
   rmSync(told, { force: true });
   expect(await closeWorktree(second, { merge: true })).toMatchObject({ merged: false, kept: true });
   expect(read(repo, 'a.txt')).toBe('user\n');
+  expect(existsSync(told)).toBe(false);
+});
+
+test('what the user has set for all repositories holds, whatever this one says of it', async () => {
+  const home = tempFolder();
+  const told = join(home, 'program-ran');
+  write(home, { '.gitconfig': '[filter "up"]\n\tclean = tr a-z A-Z\n\tsmudge = cat\n' });
+  const repo = repository({ 'a.txt': 'one\n', '.gitignore': '.baton/\n', '.gitattributes': 'b.txt filter=up\n' });
+  gitIn(repo, 'config', 'filter.up.clean', `sh -c 'echo ran >> ${told}; cat'`);
+  vi.stubEnv('HOME', home);
+  try {
+    const worktree = await open(repo);
+    write(worktree.path, { 'b.txt': 'loud\n' });
+    expect(await closeWorktree(worktree, { merge: true })).toMatchObject({ merged: true });
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  expect(gitIn(repo, 'show', 'HEAD:b.txt')).toBe('LOUD\n');
   expect(existsSync(told)).toBe(false);
 });
 
