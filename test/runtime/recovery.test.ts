@@ -30,6 +30,7 @@ import { recover } from '../../src/runtime/recovery.ts';
 import { snapshotTask } from '../../src/runtime/rollback.ts';
 import { openStore } from '../../src/store/open.ts';
 import { takeSnapshots } from '../../src/workspace/snapshots.ts';
+import { openWorktree } from '../../src/workspace/worktree.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
 import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
 
@@ -489,4 +490,20 @@ test('ABORT_SESSION: what Baton did not come to is done by the next one', async 
   await recover(world.host);
   const statuses = await Promise.all([rest, elsewhere, later].map((one) => now(world, one as Task)));
   expect(statuses.map(({ status }) => status)).toEqual(['cancelled', 'ready', 'ready']);
+});
+
+test.each([
+  ['done', null],
+  ['review', 'E_EVIDENCE'],
+])('a report from a worktree that nobody judged: it is merged first, and that decides (%s)', async (status, code) => {
+  const world = await makeWorld({ ...AGENTS, git: true });
+  const task = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+  const folder = join(world.dir, 'worktrees');
+  const { path } = await openWorktree({ repo: world.workspace, taskId: task.id, folder });
+  writeFileSync(join(path, 'out.txt'), 'made');
+  if (code !== null) world.write('README.md', 'of a person');
+  await recover(world.host);
+  const after = await now(world, task);
+  expect([after.status, after.cause?.code ?? null]).toEqual([status, code]);
+  expect(world.read('out.txt')).toBe(code === null ? 'made' : null);
 });
