@@ -53,7 +53,7 @@ export async function demo({ json }: Globals): Promise<void> {
       print(
         `\n${bold('settings.json, which an agent broke, is what it was:')} ${(await readFile(join(folder, 'settings.json'), 'utf8')).trim()}\n`,
       );
-      print(reportText(report));
+      print(reportText(report, false));
       print(`\n${bold('Try it:')} baton run "Say what this repository is for" --agent claude`);
     } finally {
       progress.end();

@@ -11,6 +11,8 @@ export interface Progress {
 
 /** Without a terminal: not more often than this while nothing changes. */
 const STILL_EVERY_MS = 30_000;
+/** An agent may count its percents as fast as it likes; whoever reads this pays for every line. */
+const PERCENT_EVERY_MS = 10_000;
 const REDRAW_MS = 250;
 /** More lines than this would only flicker. */
 const MOST_LINES = 12;
@@ -61,9 +63,10 @@ function inLines(now: () => number): Progress {
   };
   return {
     show(live) {
-      const what = JSON.stringify([live.state, live.phase, live.checkpoint, live.percentage, live.status]);
+      const what = JSON.stringify([live.state, live.phase, live.checkpoint, live.status]);
       const shown = last.get(live.run);
-      if (shown?.what === what) shown.live = live;
+      const isSoon = shown !== undefined && now() - shown.at < PERCENT_EVERY_MS;
+      if (shown?.what === what && (isSoon || shown.live.percentage === live.percentage)) shown.live = live;
       else print(live.run, live, what);
       if (live.state === 'ended') last.delete(live.run);
     },

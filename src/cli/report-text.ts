@@ -1,13 +1,13 @@
 /** A session's final report for people. */
 import type { SessionFinalReport } from '../core/session-report.ts';
-import { stripControls } from '../protocol/text/clean.ts';
 import { bold, dim, green, red, yellow } from './style.ts';
+import { oneLine } from './text.ts';
 
-const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();
 const paint = (status: string): string =>
   status === 'done' ? green(status) : status === 'deadletter' || status === 'cancelled' ? red(status) : yellow(status);
 
-export function reportText(report: SessionFinalReport): string {
+/** @param isKept false where the data folder is gone by the time somebody reads this */
+export function reportText(report: SessionFinalReport, isKept = true): string {
   const { totals, cost_summary: cost, context } = report;
   const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
   return [
@@ -58,7 +58,9 @@ export function reportText(report: SessionFinalReport): string {
     ),
     '',
     `Printed by agents: ${context.characters_produced} characters; handed to the parent: ${context.characters_delivered}.`,
-    dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`),
+    ...(isKept
+      ? [dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`)]
+      : []),
   ].join('\n');
 }
 

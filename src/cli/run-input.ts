@@ -1,4 +1,5 @@
 /** What `baton run` is given: a file, standard input, or an objective in words; and what the command line changes about it. */
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
@@ -18,6 +19,7 @@ export interface RunOptions {
   readonly budget?: number;
   readonly timeout?: number;
   readonly write: readonly string[];
+  readonly worktree?: boolean;
 }
 
 /** The text, and whether it was typed: a sentence is an objective, a path is a file. */
@@ -33,8 +35,15 @@ export async function readRunInput(given: string): Promise<string> {
   return given;
 }
 
-const isFile = (path: string): boolean =>
-  path.length < 4096 && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // Not there, or nothing that could be a path: longer than one may be, or with a zero in it.
+    return false;
+  }
+}
+
 /** `tasks/fix.json` that is not there is a typing error and not an objective. */
 const looksLikePath = (text: string): boolean =>
   /^\S+\.(?:jsonl?|ya?ml|md|txt)$/.test(text) || /^(?:\.{0,2}|~)\/\S*$/.test(text);
@@ -70,7 +79,8 @@ const isOther = (text: string): boolean => isFields(parseJson(text));
 function ofWords(text: string, v1: V1Prompt | null, options: RunOptions, { now, session }: Fresh): TaskMessage {
   const agent = v1?.agent ?? v1?.executor ?? null;
   return madeEnvelope({
-    taskId: 'TASK-001',
+    // The same words in the same session are the same task.
+    taskId: `TASK-${createHash('sha256').update(text.trim()).digest('hex').slice(0, 8)}`,
     session,
     createdAt: now,
     agent: agent?.split('\n', 1)[0]?.trim() || OPEN,
@@ -79,7 +89,8 @@ function ofWords(text: string, v1: V1Prompt | null, options: RunOptions, { now, 
   });
 }
 
-function withOptions(message: TaskMessage, { workspace, session, budget, timeout, write }: RunOptions): TaskMessage {
+function withOptions(message: TaskMessage, options: RunOptions): TaskMessage {
+  const { workspace, session, budget, timeout, write, worktree } = options;
   const root = workspace === undefined ? message.task.environment.workspace_root : resolve(workspace);
   const files = message.task.access?.filesystem;
   return {
@@ -88,6 +99,7 @@ function withOptions(message: TaskMessage, { workspace, session, budget, timeout
     task: {
       ...message.task,
       environment: { ...message.task.environment, workspace_root: root },
+      ...(worktree === true ? { extensions: { ...message.task.extensions, x_worktree: true } } : {}),
       ...(budget === undefined ? {} : { budgets: { ...message.task.budgets, max_cost_usd: budget } }),
       ...(write.length === 0
         ? {}

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
-import { emptyReport } from '../core/report.ts';
+import { emptyReport, type Outcome } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
 import { eventsOf } from '../core/task-json.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
-import { parseJson } from '../protocol/text/fields.ts';
+import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, reportFile, workOn } from '../runtime/index.ts';
 import { readConfig } from './config-file.ts';
@@ -16,13 +16,13 @@ import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { withRealWrites } from './real-writes.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
 import { countTokens } from './tokens.ts';
 import { untilStopped } from './until-stopped.ts';
 import { ask, writing } from './with-store.ts';
 
 interface Options extends Globals, RunOptions {
-  readonly worktree?: boolean;
   readonly wait?: boolean;
 }
 
@@ -46,7 +46,6 @@ export async function runFile(given: string, options: Options): Promise<void> {
       overrides: {
         ...(options.agent === undefined ? {} : { agent: options.agent }),
         ...(options.model === undefined ? {} : { model: options.model }),
-        ...(options.worktree === true ? { worktree: true } : {}),
       },
       countTokens,
       onLive: (live) => progress.show(live),
@@ -54,7 +53,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
     });
     try {
       await recoverAloud(host, progress);
-      const news = tasksOfMessages(messages);
+      const news = await withRealWrites(tasksOfMessages(messages), process.cwd());
       const isMine = await isNewSession(store, news);
       const tasks = await enter(host, messages, news, config.delegation.max_depth, progress);
       if (options.json) {
@@ -159,12 +158,18 @@ async function findAgain(store: Store, item: NewTask, message: TaskMessage): Pro
   const task = name === undefined ? undefined : await store.find(name, item.session);
   if (task === undefined || task.session !== item.session) return undefined;
   const before = parseJson((await store.text(task.id, 'inputs/task.json')) ?? '');
-  if (JSON.stringify(before) === JSON.stringify(message)) return task;
+  if (JSON.stringify(withoutTime(before)) === JSON.stringify(withoutTime(message))) return task;
   throw new BatonError(
     'E_DUPLICATE',
     `the session ${task.session} has another task ${name} already: ${task.id}, which is ${task.status}`,
     'give it another task_id, or another session with --session',
   );
+}
+
+/** When it was written down is not what it asks for. */
+function withoutTime(value: unknown): unknown {
+  if (!isFields(value) || !isFields(value['session'])) return value;
+  return { ...value, session: { ...value['session'], created_at: null } };
 }
 
 async function wakeUp(store: Store, task: Task, progress: Progress): Promise<void> {
@@ -222,7 +227,6 @@ async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
   const [only] = tasks;
   const block = tasks.length === 1 && only?.run ? await kept(host.dir, only.run.id, 'block.txt') : null;
   if (block !== null) return block;
-  const isDone = tasks.every(({ status }) => status === 'done');
   const room = Math.max(24, Math.floor(480 / tasks.length) - 2);
   const lines = tasks.map((task) => {
     const words = task.status === 'done' ? task.summary : (task.cause?.message ?? task.summary);
@@ -232,14 +236,7 @@ async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
     );
   });
   const report = {
-    ...emptyReport(
-      isDone
-        ? ('done' as const)
-        : tasks.some(({ status }) => status === 'done')
-          ? ('partial' as const)
-          : ('failed' as const),
-      lines.join('\n'),
-    ),
+    ...emptyReport(outcomeOf(tasks), lines.join('\n')),
     task: tasks.length === 1 ? (only?.title ?? '') : `${tasks.length} tasks of ${only?.session}`,
     detailsFile: reportFile(host.dir, only?.session ?? DEFAULT_SESSION),
     startedAt: new Date(Math.min(...tasks.map(({ createdAt }) => createdAt))).toISOString(),
@@ -249,14 +246,24 @@ async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
   return aop1.fromReport(report).text;
 }
 
-/** 0 done, 1 failed, 3 waits for a person. */
-function conclude(tasks: readonly Task[], wasStopped: boolean): void {
-  const waiting = tasks.filter(({ status }) => status === 'review');
-  const failed = tasks.filter(({ status }) => status !== 'done' && status !== 'review');
-  for (const task of waiting) note(`baton: ${task.id} waits for a person: baton why ${task.id}`);
-  if (wasStopped) note('baton: stopped; the same command goes on where it was left');
-  if (failed.some(({ status }) => status !== 'blocked') || wasStopped) process.exitCode = 1;
-  else if (failed.length > 0 || waiting.length > 0) process.exitCode = failed.some(isByDependency) ? 1 : 3;
+/** Not to come any more without somebody doing something about the failure. */
+const isLost = ({ status, cause }: Task): boolean =>
+  status === 'deadletter' || status === 'cancelled' || (status === 'blocked' && cause?.code === 'E_DEPENDENCY_FAILED');
+
+/** Of all of them together. What waits for a task that waits for a person waits for that person too. */
+function outcomeOf(tasks: readonly Task[]): Outcome {
+  if (tasks.every(({ status }) => status === 'done')) return 'done';
+  if (!tasks.some(isLost)) return 'needs_review';
+  return tasks.some(({ status }) => status === 'done') ? 'partial' : 'failed';
 }
 
-const isByDependency = ({ cause }: Task): boolean => cause?.code === 'E_DEPENDENCY_FAILED';
+/** 0 done, 1 failed, 3 waits for a person. */
+function conclude(tasks: readonly Task[], wasStopped: boolean): void {
+  for (const { id, status } of tasks) {
+    if (status === 'review' || status === 'blocked') note(`baton: ${id} waits for a person: baton why ${id}`);
+  }
+  if (wasStopped)
+    note(`baton: stopped; it goes on with the same command and --session ${tasks[0]?.session}, or with: baton work`);
+  if (wasStopped || tasks.some(isLost)) process.exitCode = 1;
+  else if (outcomeOf(tasks) !== 'done') process.exitCode = 3;
+}

@@ -8,6 +8,7 @@ import { readConfig } from './config-file.ts';
 import type { InSession } from './globals.ts';
 import { print, printJson, readExactText, STDIN } from './io.ts';
 import { newTasksOf } from './new-tasks.ts';
+import { withRealWrites } from './real-writes.ts';
 import { taskLine } from './text.ts';
 import { ask, createBlockedBy, findTask, writing } from './with-store.ts';
 
@@ -23,7 +24,7 @@ interface Options extends InSession {
 
 export async function addTask(file: string | undefined, options: Options): Promise<void> {
   // All that can be wrong with the input is found before anything is opened or made.
-  const given = withOptions(await readTasks(file, options.title), options);
+  const given = await withRealWrites(withOptions(await readTasks(file, options.title), options), process.cwd());
   await writing(options, async (store, dir) => {
     const { delegation } = readConfig(dir);
     const tasks: NewTask[] = [];

@@ -1,10 +1,14 @@
 /** `baton task move`, `cancel`, `retry` and `edit`: one message about one task, and the task as it is then. */
+import { DEFAULT_CONFIG } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { TaskMessage } from '../core/laws/messages.ts';
+import type { Store } from '../core/store.ts';
 import type { Task, TaskPriority, TaskStatus } from '../core/task.ts';
 import { taskJson } from '../core/task-json.ts';
+import { runOfCaller } from '../process/caller.ts';
+import { finishRollback, type Host, mergeAccepted, openHost } from '../runtime/index.ts';
 import type { InSession } from './globals.ts';
-import { print, printJson } from './io.ts';
+import { note, print, printJson } from './io.ts';
 import { status, taskLine } from './text.ts';
 import { ask, createBlockedBy, findTask, reading } from './with-store.ts';
 
@@ -45,12 +49,41 @@ export function editTask(id: string, options: EditOptions): Promise<void> {
 
 /** A task to change is there already, and so is its data folder. */
 function change(id: string, { session, ...globals }: InSession, message: (task: Task) => TaskMessage): Promise<void> {
-  return reading(globals, async (store) => {
+  return reading(globals, async (store, dir) => {
     const before = await findTask(store, id, session);
-    const answer = await ask(store, message(before));
+    const asked = message(before);
+    if (asked.type === 'task.move' && asked.to === 'done') await mergeFirst(store, dir, before);
+    const answer = await ask(store, asked);
     const task = answer.tasks[0] ?? before;
     if (globals.json) printJson(taskJson(task, await createBlockedBy(store)(task)));
     else if (answer.kind === 'same') print(`${taskLine(task)} (nothing to change)`);
     else print(`${taskLine(task)}${before.status === task.status ? '' : ` (was ${status(before.status)})`}`);
+    if (task.status === 'cancelled' && before.status !== 'in-progress') await rollBackNow(store, dir, task);
   });
+}
+
+/** What is done is in the user's branch: whoever waits for the task begins there. */
+async function mergeFirst(store: Store, dir: string, task: Task): Promise<void> {
+  if (task.status !== 'review') return;
+  await asHost(store, dir, async (host) => {
+    const unmerged = await mergeAccepted(host, task);
+    if (unmerged === null) return;
+    const hint = 'put that right, or merge the branch yourself; then the same again';
+    throw new BatonError(unmerged.code, `${task.id} is not done: ${unmerged.message}`, hint);
+  });
+}
+
+/** Nothing of it runs, so nobody else puts its outputs back; later they may be somebody's own work. */
+const rollBackNow = (store: Store, dir: string, { id }: Task): Promise<void> =>
+  asHost(store, dir, (host) => finishRollback(host, id));
+
+/** Only for a person: within a run neither the snapshots nor the worktrees are to be seen. */
+async function asHost(store: Store, dir: string, work: (host: Host) => Promise<void>): Promise<void> {
+  if (runOfCaller() !== null) return;
+  const host = await openHost({ store, dir, config: DEFAULT_CONFIG, warn: (text) => note(`baton: ${text}`) });
+  try {
+    await work(host);
+  } finally {
+    await host.close();
+  }
 }

@@ -84,6 +84,7 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'run.judged': 'GUARD_RAIL_CHECK',
   'run.failed': 'GUARD_RAIL_CHECK',
   'run.expired': 'GUARD_RAIL_CHECK',
+  'run.stopped': 'GUARD_RAIL_CHECK',
   'session.ended': 'SESSION_SUMMARY',
   'session.summary': 'SESSION_SUMMARY',
 };

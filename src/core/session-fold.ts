@@ -17,6 +17,8 @@ type Detail = Readonly<Record<string, unknown>>;
 export interface RunFacts {
   readonly task: string;
   run: Run | null;
+  /** Who did it: after a fallback not the one that the task names. */
+  agent: string | null;
   provider: string | null;
   model: string | null;
   /** What its task's cost grew by. */
@@ -66,14 +68,18 @@ export function takeRecord(fold: Fold, session: string, record: StoredRecord): v
     fold.last = record.at;
   }
   // A task of another session may be what stops one of ours, and its record is of that session.
-  for (const { task, set } of record.changes) takeChange(fold, session, task, set);
+  for (const { task, set } of record.changes) {
+    const charged = record.events.find((event) => event.type === 'run.charged' && event.task === task)?.run;
+    takeChange(fold, session, task, set, charged);
+  }
   for (const event of record.events) {
     const isOurs = event.task === undefined ? record.session === session : fold.tasks.has(event.task);
     if (isOurs) takeEvent(fold, record, event);
   }
 }
 
-function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>): void {
+/** @param charged the run that a cost is of; the latest where it is not given */
+function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>, charged?: string): void {
   const before = fold.tasks.get(id);
   if (before === undefined && (set.id === undefined || (set.session ?? DEFAULT_SESSION) !== session)) return;
   const after = before === undefined ? expandTask(set as SparseTask) : { ...before, ...set };
@@ -88,7 +94,7 @@ function takeChange(fold: Fold, session: string, id: string, set: Partial<Task>)
   const more = minus(set.cost, before.cost);
   // A run is charged once, at its end. A failure that tells no cost sets it to what it was.
   if (more.usd !== 0 || more.tokensInput !== 0 || more.tokensOutput !== 0) {
-    facts.charged = more;
+    factsOf(fold, id, charged ?? run.id).charged = more;
   }
 }
 
@@ -96,7 +102,17 @@ function factsOf(fold: Fold, task: string, run: string): RunFacts {
   const known = fold.runs.get(run);
   if (known !== undefined) return known;
   const facts: RunFacts = {
-    ...{ task, run: null, provider: null, model: null, charged: null, used: null, isEstimated: false, expected: null },
+    ...{
+      task,
+      run: null,
+      agent: null,
+      provider: null,
+      model: null,
+      charged: null,
+      used: null,
+      isEstimated: false,
+      expected: null,
+    },
     ...{ produced: 0, delivered: 0 },
   };
   fold.runs.set(run, facts);
@@ -119,6 +135,7 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
     const facts = factsOf(fold, task, run);
     facts.used = spentIn(detail);
     facts.isEstimated = detail['estimated'] === true;
+    facts.agent = textOr(detail['agent'], facts.agent);
     facts.model = textOr(detail['model'], facts.model);
     facts.provider = textOr(detail['provider'], facts.provider);
   },

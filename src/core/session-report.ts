@@ -70,14 +70,16 @@ function reportOf(fold: Fold, session: string, now: number, auditPath: string): 
 }
 
 const modelOf = ({ model, run }: RunFacts): string | null => model ?? run?.model ?? null;
+const agentOf = ({ agent, run }: RunFacts): string | null => agent ?? run?.agent ?? null;
 const spentBy = ({ charged, used }: RunFacts): Spent => charged ?? used ?? NOTHING;
 
 function agentsOf(fold: Fold, runs: readonly RunFacts[]): ReportedAgent[] {
   const agents = new Map<string, RunFacts[]>();
   for (const facts of runs) {
-    if (facts.run === null) continue;
-    const list = agents.get(facts.run.agent);
-    if (list === undefined) agents.set(facts.run.agent, [facts]);
+    const name = agentOf(facts);
+    if (facts.run === null || name === null) continue;
+    const list = agents.get(name);
+    if (list === undefined) agents.set(name, [facts]);
     else list.push(facts);
   }
   return [...agents].map(([name, own]) => ({
@@ -119,7 +121,7 @@ function costsOf(runs: readonly RunFacts[]): CostSummary {
     actual_cost_usd: rounded(all.usd),
     tokens_input: all.tokensInput,
     tokens_output: all.tokensOutput,
-    by_agent: sharesBy(runs, (facts) => facts.run?.agent ?? 'unknown'),
+    by_agent: sharesBy(runs, (facts) => agentOf(facts) ?? 'unknown'),
     by_model: sharesBy(runs, (facts) => modelOf(facts) ?? 'unknown'),
     includes_estimates: runs.some(({ isEstimated }) => isEstimated),
   };

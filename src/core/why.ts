@@ -58,6 +58,7 @@ const isToldAlways = ({ type }: Event): boolean =>
   type === 'task.created' ||
   type === 'run.failed' ||
   type === 'run.expired' ||
+  type === 'run.stopped' ||
   /\.(?:refused|rejected|unreadable)$/.test(type);
 
 /** What may be the reason for a move or for what came of it, and is told from the last move on. */

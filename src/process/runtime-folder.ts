@@ -6,6 +6,14 @@ import { BatonError } from '../core/errors.ts';
 
 export const runtimeFolder = (): string => checkedFolder(findFolder());
 
+/** Wherever a Baton of this user may have it: another one's environment may say something else than ours. */
+export function runtimeFolders(): string[] {
+  const user = process.getuid?.() ?? 'user';
+  const given = process.env['XDG_RUNTIME_DIR'] || `/run/user/${user}`;
+  const places = [join(given, 'baton'), `/run/user/${user}/baton`];
+  return [...new Set([...places, ...[tmpdir(), '/tmp', '/var/tmp'].map((folder) => join(folder, `baton-${user}`))])];
+}
+
 /** The user's own folder for sockets. One that is another user's (as under `sudo -E`) is not used: what we leave there would lock its user out. */
 function findFolder(): string {
   const user = process.getuid?.();

@@ -56,6 +56,8 @@ interface Mount {
   readonly at: string;
   readonly how: How;
   readonly rank: Rank;
+  /** Kept though it shows no more than the one above it: what is a mount cannot be renamed. */
+  readonly fixed?: boolean;
 }
 
 /** How many processes stand around the program: bubblewrap outside, bubblewrap as the first process inside, and the relay. */
@@ -126,6 +128,8 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
   for (const at of [...hidden, ...host.secrets]) {
     if (isShown(at, mounts)) put(at, host.kindOf(at) === 'folder' ? 'tmpfs' : 'nothing', 'hide');
   }
+  for (const at of hidden) fix(at, mounts);
+  for (const { path, fixed } of spec.binds) if (fixed === true) fix(realPath(path, host).path, mounts);
 
   const kept = withoutRepeats(mounts);
   // A link in a folder that is shown is there already.
@@ -187,10 +191,30 @@ function above(path: string, mounts: ReadonlyMap<string, Mount>): Mount | null {
   return null;
 }
 
+/**
+ * Makes mounts of the folders above a mount that could be renamed: it would go with them, and on this machine something else could be put
+ * where it was.
+ */
+function fix(path: string, mounts: Map<string, Mount>): void {
+  const own = mounts.get(path);
+  if (own === undefined) return;
+  mounts.set(path, { ...own, fixed: true });
+  for (let below = path, over = above(below, mounts); over !== null; below = over.at, over = above(below, mounts)) {
+    mounts.set(over.at, { ...over, fixed: true });
+    if (over.how !== 'bind') continue;
+    for (let at = dirname(below); at !== over.at; at = dirname(at)) mounts.set(at, { ...over, at, fixed: true });
+  }
+}
+
 function withoutRepeats(mounts: ReadonlyMap<string, Mount>): Map<string, Mount> {
   const kept = [...mounts.values()].filter((mount) => {
     const over = above(mount.at, mounts);
-    return over === null || over.how !== mount.how || (mount.how !== 'bind' && mount.how !== 'ro-bind');
+    return (
+      mount.fixed === true ||
+      over === null ||
+      over.how !== mount.how ||
+      (mount.how !== 'bind' && mount.how !== 'ro-bind')
+    );
   });
   return new Map(kept.map((mount) => [mount.at, mount]));
 }

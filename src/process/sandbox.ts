@@ -37,7 +37,7 @@ const remembered =
     return known.get(path) as T;
   };
 
-const findBwrap = (): string | null => whereIs('bwrap') ?? whereIs('/usr/bin/bwrap');
+const findBwrap = (): string | null => whereIs('bwrap');
 
 function findRelay(): string {
   const places = RELAYS.map((place) => fileURLToPath(new URL(place, import.meta.url)));

@@ -51,6 +51,8 @@ export interface Program {
 export interface Bind {
   readonly path: string;
   readonly writable: boolean;
+  /** Neither it nor a folder above it can be renamed from inside, for something else to take its place. */
+  readonly fixed?: boolean;
 }
 
 /** What a sandboxed program sees. Everything that is not named is not there, but for the system's own folders, read-only. */

@@ -22,6 +22,8 @@ export interface Wish {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly task: Pick<Task, 'routing' | 'fallback'>;
   readonly message: TaskMessage;
+  /** Who has claimed it: the agent of a task that names nobody. */
+  readonly claimed?: string | undefined;
   /** What the command line says, which goes before all else. */
   readonly agent?: string | undefined;
   readonly model?: string | undefined;
@@ -62,6 +64,8 @@ function named(wish: Wish): [string, AgentConfig] {
       `there is no agent ${name} in config.yaml, and no program on PATH for its provider ${provider}`,
     );
   }
+  const claimed = wish.claimed === undefined ? null : byName(wish, wish.claimed);
+  if (wish.claimed !== undefined && claimed !== null) return [wish.claimed, claimed];
   const fit = byRouting(config, task.routing);
   if (fit !== null) return [fit, config.agents[fit] as AgentConfig];
   const ofProvider = byProvider(wish, said(message.target.provider));
@@ -132,7 +136,7 @@ function isInstalled({ environment }: Pick<Wish, 'environment'>, agent: AgentCon
   );
 }
 
-/** The TASK's own; else what config maps the profile or the complexity to; else the agent's. Null is the program's own default. */
+/** The TASK's own; else the agent's; else what config maps the profile, the complexity or the category to. Null is the program's own default. */
 function modelOf(config: Config, { target, task }: TaskMessage, agent: AgentConfig, provider: Provider): string | null {
   if (target.model !== OPEN) return target.model;
   const mapped = [target.execution_profile, task.complexity, task.category].flatMap((key) =>

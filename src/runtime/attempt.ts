@@ -4,19 +4,23 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
 import type { Report } from '../core/report.ts';
+import { NOTHING, plus } from '../core/session-fold.ts';
+import type { Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
 import type { Found } from '../protocol/index.ts';
 import { agentActor } from './actor.ts';
+import { bindsOf, dropPlanted } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
 import { openDoor } from './door.ts';
 import type { Sender } from './doors.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import { openLog, type RunLog } from './log.ts';
-import { createMeter, type Meter } from './meter.ts';
+import { createMeter, EPSILON, type Meter } from './meter.ts';
 import { ownTools } from './own-tools.ts';
 import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
+import { usedBy } from './purse.ts';
 import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
 import { type Surroundings, surround } from './surroundings.ts';
@@ -45,6 +49,7 @@ export interface Attempt {
 }
 
 const BEAT_MS = LEASE_MS / 3;
+const NOTE_USE_MS = 30_000;
 const LAST_TEXT_CHARS = 20_000;
 
 /** Nothing in the workspace is changed by opening it. */
@@ -60,12 +65,13 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const stopper = createStopper();
     const warnings: string[] = [];
     await listenForEnd(given, stopper, undo);
+    undo.push(() => dropPlanted(ready.git, host.warn));
     const folder = await openRunFolder();
     undo.push(() => rm(folder, { recursive: true, force: true }));
     const logs = logFolder(host.dir, run.id);
     const log = openLog(logs);
     undo.push(() => log.close());
-    const meter = createMeter(budget, price, beginsAnew(task) ? NOTHING_BEFORE : task.cost);
+    const meter = createMeter(budget, price, await usedBefore(given));
     const clocks = createClocks(given, stopper, warnings, undo);
     // One that has ended is looked at once more; it says nothing.
     const isOpen = run.status === 'running';
@@ -107,9 +113,18 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       environment: host.environment,
     });
     const launch = adapter.way === 'program' ? adapter.launch(request('', null)) : null;
+    let notedAt = Number.NEGATIVE_INFINITY;
+    /** Where Baton dies, this is what is known of it. */
+    const noteUse = (): void => {
+      if (host.now() - notedAt < NOTE_USE_MS) return;
+      notedAt = host.now();
+      const { name, provider, model } = chosen;
+      given.facts.tell('run.usage', { ...meter.used, agent: name, model: live.model ?? model, provider });
+    };
     const use = (usage: Parameters<Meter['turn']>[0]): void => {
       meter.turn(usage);
       live.update({ used: meter.used });
+      noteUse();
       const over = meter.exceeded() ?? sessionExceeded(given, meter);
       if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
     };
@@ -136,8 +151,11 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       mark,
       launch,
       here,
+      workspace: ready.workspace,
       dir: host.dir,
-      own: [{ path: folder, writable: true }, { path: details, writable: true }, ...tools.binds],
+      git: ready.git,
+      // What Baton itself writes there, before every turn, must not be a link by then.
+      own: [{ path: folder, writable: false }, { path: details, writable: true }, ...bindsOf(ready), ...tools.binds],
       folder,
       ...(host.door === null ? {} : { url: host.door.url }),
     });
@@ -179,10 +197,16 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       const asked = request(prompt, adapter.kind === 'command' ? null : conversation);
       const common = { request: asked, log, signal: stopper.signal, onSign };
       const env = { ...environment, ...(phase === null ? {} : { BATON_PHASE: phase.phase_id }) };
+      clocks.listen(true);
+      const onExit = (): void => {
+        clocks.listen(false);
+        clocks.pause();
+      };
       const end =
         adapter.way === 'remote'
-          ? await remoteTurn({ ...common, adapter })
-          : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given) });
+          ? await remoteTurn({ ...common, adapter }).finally(onExit)
+          : await programTurn({ ...common, adapter, surroundings, env, onProcess: remember(given), onExit });
+      clocks.goOn();
       hearing.end();
       await routes.done();
       meter.nextTurn();
@@ -295,11 +319,16 @@ function overHttp({ host, task, run }: Supervision, undo: (() => unknown)[]): Re
 }
 
 /** A budget is for all attempts of a task together; an alternative for COST_LIMIT_EXCEEDED has it once more: that is what it is for. */
-const beginsAnew = ({ fallback }: Supervision['task']): boolean =>
-  fallback?.causes.some(({ code }) => code === 'E_COST_LIMIT_EXCEEDED') === true;
-/** Sums of dollars are not exact. */
-const EPSILON = 1e-9;
-const NOTHING_BEFORE = { usd: 0, tokensInput: 0, tokensOutput: 0 };
+async function usedBefore({ host, task }: Supervision): Promise<Spent> {
+  const isCost = (code: unknown): boolean => code === 'E_COST_LIMIT_EXCEEDED';
+  // A run that the task was taken from may have told what it used since the claim.
+  if (task.fallback?.causes.some(({ code }) => isCost(code)) !== true)
+    return (await host.store.find(task.id))?.cost ?? task.cost;
+  const since = usedBy(await host.store.history(task.id), ({ events }) =>
+    events.some(({ type, detail }) => type === 'task.fallback' && isCost(detail?.['code'])),
+  );
+  return [...since.values()].reduce(plus, NOTHING);
+}
 
 /** A sentence where all runs of the session together have used what config gives them. */
 function sessionExceeded({ host, task, run, prepared }: Supervision, { used }: Meter): string | null {
@@ -337,6 +366,9 @@ interface RunClocks {
   start(): void;
   stop(): void;
   alive(): void;
+  listen(isOn: boolean): void;
+  pause(): void;
+  goOn(): void;
 }
 
 function createClocks(given: Supervision, stopper: Stopper, warnings: string[], undo: (() => unknown)[]): RunClocks {
@@ -379,5 +411,8 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
     },
     stop,
     alive: () => clocks?.alive(),
+    listen: (isOn) => clocks?.listen(isOn),
+    pause: () => clocks?.pause(),
+    goOn: () => clocks?.goOn(),
   };
 }

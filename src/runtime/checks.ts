@@ -82,9 +82,7 @@ export function createChecker({ workspace, env, mark, sandbox, policy, folder, s
       return { ...base, passed: true, evidence, finding: '' };
     }
     const found = await validate(
-      { ...validation, ...(path === undefined ? {} : { path: await resolveIn(workspace, path) }) } as Parameters<
-        typeof validate
-      >[0],
+      { ...validation, ...(path === undefined ? {} : { path }) } as Parameters<typeof validate>[0],
       {
         workspace,
         env,

@@ -4,6 +4,11 @@ import type { Policy } from '../core/policy.ts';
 export interface Clocks {
   /** A sign of life. */
   alive(): void;
+  /** Whether there is anybody to hear: nobody is silent while checks run, or what an agent left is ended. */
+  listen(isOn: boolean): void;
+  /** What it takes to end an agent that came in time is not the agent's time. */
+  pause(): void;
+  goOn(): void;
   readonly lastSign: number;
   stop(): void;
 }
@@ -27,33 +32,52 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   const silence = heartbeat.enabled ? heartbeat.intervalSeconds * heartbeat.maxMissedBeats * 1000 : null;
   let lastSign = now();
   let told = false;
+  let begunAt = startedAt;
+  let pausedAt: number | null = null;
+  let isHeard = false;
   let idle: NodeJS.Timeout | undefined;
   let wall: NodeJS.Timeout | undefined;
 
   const waitForEnd = (): void => {
-    const left = startedAt + timeoutSeconds * 1000 - now();
+    const left = begunAt + timeoutSeconds * 1000 - now();
     if (left <= 0) onTimeout();
     else wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
   };
 
   /** One timer that looks at the last sign when it fires: a chatty agent costs nothing. */
-  const listen = (): void => {
+  const look = (): void => {
     if (silence === null) return;
+    if (!isHeard) lastSign = now();
     const left = lastSign + silence - now();
-    if (left > 0) idle = setTimeout(listen, Math.min(left, LONGEST));
+    if (left > 0) idle = setTimeout(look, Math.min(left, LONGEST));
     else {
       if (!told) onSilence(now() - lastSign);
       told = true;
-      idle = setTimeout(listen, Math.min(silence, LONGEST));
+      idle = setTimeout(look, Math.min(silence, LONGEST));
     }
   };
 
   waitForEnd();
-  listen();
+  look();
+  const alive = (): void => {
+    lastSign = now();
+    told = false;
+  };
   return {
-    alive() {
-      lastSign = now();
-      told = false;
+    alive,
+    listen(isOn) {
+      alive();
+      isHeard = isOn;
+    },
+    pause() {
+      pausedAt ??= now();
+      clearTimeout(wall);
+    },
+    goOn() {
+      if (pausedAt === null) return;
+      begunAt += now() - pausedAt;
+      pausedAt = null;
+      waitForEnd();
     },
     get lastSign() {
       return lastSign;

@@ -56,6 +56,17 @@ export async function weigh(question: Question): Promise<Evidence> {
     claims.push({ what, verdict: 'contradicted', detail });
     findings.push({ code: 'E_EVIDENCE', message: detail });
   };
+  const changed: Finding[] = [];
+  // Before our own checks, which may write beside what they read.
+  for (const { path, readOnly, hash } of question.inputs) {
+    if (!readOnly || hash === null) continue;
+    const now = (await lookAt([path], question.apart)).get(path);
+    if (now?.hash === hash) continue;
+    changed.push({
+      code: 'E_PERMISSION_DENIED',
+      message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
+    });
+  }
   for (const expected of message.task.expected_outputs ?? []) {
     const check = await checker.output(expected);
     if (check.passed) claims.push({ what: `output ${expected.path}`, verdict: 'proven', detail: lines(check) });
@@ -92,15 +103,7 @@ export async function weigh(question: Question): Promise<Evidence> {
       detail: 'for whoever handed it on to look at',
     });
   }
-  for (const { path, readOnly, hash } of question.inputs) {
-    if (!readOnly || hash === null) continue;
-    const now = (await lookAt([path], question.apart)).get(path);
-    if (now?.hash === hash) continue;
-    findings.push({
-      code: 'E_PERMISSION_DENIED',
-      message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
-    });
-  }
+  findings.push(...changed);
   if (trespasses.length > 0) {
     const shown = trespasses.slice(0, 10).map(({ path, status }) => `${path} (${status.toLowerCase()})`);
     const more = trespasses.length > shown.length ? ` and ${trespasses.length - shown.length} more` : '';

@@ -79,10 +79,10 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
       return refuse(message, message.problems.find(({ severity }) => severity === 'error')?.message ?? 'invalid');
     const id = isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined;
     if (!isMine(id)) return refuse(message, `it speaks of ${String(id)}, and its run is one of ${task.id}`);
-    if (dialect === 'aop2' && kind === 'EVENT') return event(value as aop2.EventMessage);
+    if (dialect === 'aop2' && kind === 'EVENT') return event(message);
     if (dialect === 'aof' && kind === 'status.update') return status(value);
     const report = lastReport([...nodes, message]);
-    if (report === null) return;
+    if (report === null) return refuse(message, `a run takes reports and signs of progress here, not a ${kind}`);
     const missing =
       kind === 'RESPONSE' ? aop2.checkGuardRails(value as aop2.ResponseMessage, rails).map(({ path }) => path) : [];
     heard = { report, dialect, missing };
@@ -97,13 +97,14 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
     return kind === 'RESPONSE' || (kind === 'EVENT' && isSign(value as aop2.EventMessage));
   };
 
-  const event = (said: aop2.EventMessage): void => {
+  const event = (message: Found): void => {
+    const said = message.value as aop2.EventMessage;
     if (said.event === 'HEARTBEAT') {
       onProgress(progress(said.progress_percentage, said.current_phase, said.current_checkpoint, undefined));
     } else if (said.event === 'PROGRESS_UPDATE') {
-      const { percentage, current_phase, current_checkpoint, message } = said.progress ?? {};
-      onProgress(progress(percentage, current_phase, current_checkpoint, message));
-    }
+      const { percentage, current_phase, current_checkpoint, message: words } = said.progress ?? {};
+      onProgress(progress(percentage, current_phase, current_checkpoint, words));
+    } else refuse(message, `a run takes reports and signs of progress here, not a ${said.event}`);
   };
 
   const status = (value: unknown): void => {

@@ -43,7 +43,6 @@ export interface HttpDoor {
 export interface Overrides {
   readonly agent?: string;
   readonly model?: string;
-  readonly worktree?: boolean;
 }
 
 export interface Host {

@@ -1,10 +1,12 @@
 /** What a run looks like at this moment, told often enough to be useful and seldom enough to cost nothing. */
 import type { AgentSign } from '../agents/adapter.ts';
+import type { Run, Task } from '../core/task.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Facts } from './facts.ts';
 import type { Progress } from './hearing.ts';
 import type { Host, Live } from './host.ts';
+import { NOTHING_USED } from './meter.ts';
 
 export interface LiveRun {
   update(fields: Partial<Live>): void;
@@ -12,6 +14,8 @@ export interface LiveRun {
   progress(progress: Progress): void;
   /** The model that the agent says it has. */
   readonly model: string | null;
+  /** Writes down what is still to be written down. */
+  flush(): void;
   readonly last: { readonly at: number; readonly percentage: number | null } | null;
   end(fields: Partial<Live>): void;
 }
@@ -21,8 +25,30 @@ const RECORD_EVERY_MS = 30_000;
 const SHOW_EVERY_MS = 200;
 const DOING_CHARS = 80;
 
-export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
-  let live = first;
+export interface Begun {
+  readonly task: Task;
+  readonly run: Run;
+  readonly startedAt: number;
+  readonly state: Live['state'];
+}
+
+export function createLive(host: Host, facts: Facts, { task, run: of, startedAt, state }: Begun): LiveRun {
+  let live: Live = {
+    task: task.id,
+    title: task.title,
+    run: of.id,
+    agent: of.agent,
+    model: of.model,
+    state,
+    phase: null,
+    checkpoint: null,
+    percentage: null,
+    doing: null,
+    startedAt,
+    lastSign: startedAt,
+    used: NOTHING_USED,
+    status: null,
+  };
   let shownAt = 0;
   let recordedAt = 0;
   let waiting: Progress | null = null;
@@ -66,19 +92,20 @@ export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
     progress(said) {
       const now = host.now();
       last = { at: now, percentage: said.percentage ?? last?.percentage ?? null };
-      run.update({
+      live = {
+        ...live,
         lastSign: now,
         ...(said.percentage === null ? {} : { percentage: said.percentage }),
         ...(said.checkpoint === null ? {} : { checkpoint: said.checkpoint }),
         ...(said.message === null
           ? {}
           : { doing: shorten(stripControls(said.message).replace(/\s+/g, ' '), DOING_CHARS) }),
-      });
+      };
+      if (now - shownAt >= SHOW_EVERY_MS) show(now);
       waiting = said;
-      if (timer !== undefined) return;
       const left = recordedAt + RECORD_EVERY_MS - now;
-      if (left <= 0) record();
-      else timer = setTimeout(record, left);
+      if (left <= 0) run.flush();
+      else timer ??= setTimeout(record, left);
     },
     get model() {
       return live.model;
@@ -86,9 +113,12 @@ export function createLive(host: Host, facts: Facts, first: Live): LiveRun {
     get last() {
       return last;
     },
-    end(fields) {
+    flush() {
       clearTimeout(timer);
       record();
+    },
+    end(fields) {
+      run.flush();
       run.update({ ...fields, state: 'ended' });
     },
   };

@@ -38,7 +38,8 @@ export function openLog(folder: string): RunLog {
     },
     paths,
     async close() {
-      for (const file of files.values()) await (await file).close();
+      // One that could not be opened was told when it was written.
+      for (const file of files.values()) await (await file.catch(() => null))?.close();
       files.clear();
     },
   };

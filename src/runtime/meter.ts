@@ -11,6 +11,8 @@ export interface Used {
   readonly estimated: boolean;
 }
 
+export const NOTHING_USED: Used = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
+
 export interface Meter {
   /** What this turn has used so far, all together. */
   turn(usage: { readonly tokensInput: number; readonly tokensOutput: number; readonly usd: number | null }): void;
@@ -27,7 +29,7 @@ export function createMeter(
   price: Price | null,
   before: Pick<Used, 'usd' | 'tokensInput' | 'tokensOutput'>,
 ): Meter {
-  let past: Used = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
+  let past = NOTHING_USED;
   let now: Used = past;
 
   const total = (): Used => plus(past, now);
@@ -39,7 +41,7 @@ export function createMeter(
     },
     nextTurn() {
       past = total();
-      now = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
+      now = NOTHING_USED;
     },
     get used() {
       return total();
@@ -60,7 +62,7 @@ export function createMeter(
 }
 
 /** Sums of dollars are not exact. */
-const EPSILON = 1e-9;
+export const EPSILON = 1e-9;
 const round = (usd: number): number => Math.round(usd * 1e6) / 1e6;
 
 const plus = (a: Used, b: Used): Used => ({

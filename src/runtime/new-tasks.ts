@@ -14,6 +14,8 @@ import { quote } from '../protocol/text/quote.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 
 export const MOST_TITLE = 120;
+/** More of a line than this is not looked at for a title. */
+const MOST_LINE = 1_000;
 
 /** At least one; throws where the text holds a TASK that is not valid. */
 export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[] {
@@ -95,7 +97,10 @@ function plainTask(text: string, found: readonly Found[]): NewTask {
 /** The first heading or line, without its marks. */
 export function titleOf(text: string): string {
   for (const line of stripControls(text).split(/\r\n|\r|\n/)) {
-    const words = line.replace(/^[\s#>*-]+/, '').trim();
+    const words = line
+      .slice(0, MOST_LINE)
+      .replace(/^[\s#>*-]+/, '')
+      .trim();
     if (/[\p{L}\p{N}]/u.test(words)) return shorten(words, MOST_TITLE);
   }
   return '';

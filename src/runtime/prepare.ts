@@ -30,12 +30,11 @@ export interface Prepared {
   readonly estimate: Estimate | null;
 }
 
-export type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'>;
+export type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'> & Partial<Pick<Task, 'run'>>;
 
-/** @param isFirst false for a task whose inputs another one makes first */
 export async function prepare(host: Host, task: Candidate, message: TaskMessage): Promise<Prepared> {
   const { config, environment, overrides } = host;
-  const chosen = chooseAgent({ config, environment, task, message, ...overrides });
+  const chosen = chooseAgent({ config, environment, task, message, claimed: task.run?.agent, ...overrides });
   const policy = policyOf(message);
   const workspace = resolve(host.workspace, message.task.environment.workspace_root);
   const ready = await preflight({ message, workspace, access: policy.access, hasTerminal: false, dataDir: host.dir });

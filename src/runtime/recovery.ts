@@ -7,16 +7,20 @@ import { join } from 'node:path';
 import type { Outcome } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
-import { readManifest } from '../workspace/snapshots.ts';
+import { readManifest, sweepSnapshots } from '../workspace/snapshots.ts';
+import { finishAborts } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
-import { snapshotFolder } from './places.ts';
-import { forgetSnapshots, rollBack } from './rollback.ts';
+import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
+import { usedBy } from './purse.ts';
+import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
 import { claimedBefore, isToldUnreadable, writtenResult } from './run-result.ts';
 import { endRun, endStrays } from './strays.ts';
 import { isSupervisorGone, isUnwatched } from './supervisors.ts';
+import { mergeAccepted } from './task-worktree.ts';
 import { finishVerdict } from './verdict.ts';
+import { failureOf } from './work.ts';
 
 export interface Recovered {
   readonly runs: readonly string[];
@@ -30,9 +34,24 @@ export async function recover(host: Host): Promise<Recovered> {
   // A result that could not be read was told of, and nothing moved; the next look counts it as none.
   runs.push(...(await recoverRuns(host)).runs);
   const strays = await endStrays(host);
-  for await (const task of host.store.tasks({ status: ['review'] })) await finishVerdict(host, task);
-  await finishRollbacks(host);
+  for await (const task of host.store.tasks({ status: ['review'] })) {
+    await orWarn(host, task.id, () => finishVerdict(host, task));
+  }
+  await finishAborts(host);
+  for (const id of await namesIn(join(host.dir, 'snapshots'))) await orWarn(host, id, () => finishRollback(host, id));
+  for (const id of await namesIn(worktreeFolder(host.dir))) await finishMerge(host, id);
+  await sweepOrphans(host);
+  await sweepRunFolders();
   return { runs, ended: ended + strays };
+}
+
+/** One task that cannot be finished must not keep Baton from all the others. */
+async function orWarn(host: Host, id: string, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    host.warn(`${id}: ${failureOf(cause).message}`);
+  }
 }
 
 /** The runs whose supervisor is gone, and nothing else: what is looked after while Baton works, for another one may die beside it. */
@@ -48,7 +67,8 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
     }
     if (!isSupervisorGone(host, run.supervisor)) continue;
     const facts = createFacts(host.store, task.id, run.id);
-    const { swept, left } = await endRun(host, run.id, await host.store.history(task.id), facts);
+    const history = await host.store.history(task.id);
+    const { swept, left } = await endRun(host, run.id, history, facts);
     await facts.written();
     ended += swept.length;
     if (left.length > 0) {
@@ -59,13 +79,19 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
       continue;
     }
     const answer = await host.store.send({
-      message: { type: 'run.resume', run: run.id, gone: true, ...(await resultOf(host, task, run)) },
+      message: {
+        type: 'run.resume',
+        run: run.id,
+        gone: true,
+        cost: usedBy(history).get(run.id) ?? {},
+        ...(await resultOf(host, task, run)),
+      },
       by: RUNTIME,
     });
     const after = answer.kind === 'changed' ? answer.tasks[0] : undefined;
     if (after === undefined || after.run?.status === 'running') continue;
     runs.push(run.id);
-    await finishVerdict(host, after);
+    await orWarn(host, after.id, () => finishVerdict(host, after));
   }
   return { runs, ended };
 }
@@ -111,24 +137,45 @@ async function resultOf(
   return { result: report.outcome, ...(summary === '' ? {} : { summary }) };
 }
 
-/** A rollback that was cut off, or never began, because Baton died first. */
-async function finishRollbacks(host: Host): Promise<void> {
-  for (const id of await namesIn(join(host.dir, 'snapshots'))) {
+/** A rollback that was cut off, or never began: because Baton died first, or because the task was cancelled when nothing of it ran. */
+export async function finishRollback(host: Host, id: string): Promise<void> {
+  const task = await host.store.find(id);
+  if (task === undefined || (await readManifest(snapshotFolder(host.dir, id))).length === 0) return;
+  if (task.status === 'done') await forgetSnapshots(host.dir, id);
+  if (task.status !== 'deadletter' && task.status !== 'cancelled') return;
+  // Whoever watched over its last run takes it back too, unless the task was cancelled when nothing of it ran.
+  const isBetween = task.status === 'cancelled' && task.run?.status !== 'cancelled';
+  if (!isBetween && task.run !== null && !isSupervisorGone(host, task.run.supervisor)) return;
+  const history = await host.store.history(id);
+  const isTold = history.some(({ events }) =>
+    events.some(({ type, run }) => type === 'rollback.initiated' && run === task.run?.id),
+  );
+  // One that failed is a person's business by now: what is there may be theirs.
+  if (isTold) return;
+  const facts = createFacts(host.store, id, task.run?.id ?? null);
+  const trigger = task.status === 'cancelled' ? 'TASK_CANCELLED' : 'TASK_FAILED';
+  const results = await rollBack(host.dir, id, trigger, facts, leftBy(history, task.run?.id));
+  if (results !== null) tellRestored(host, id, results);
+  await facts.written();
+}
+
+/** A task that a person has accepted while no Baton looked on: its work is in its worktree still. */
+export const finishMerge = (host: Host, id: string): Promise<void> =>
+  orWarn(host, id, async () => {
     const task = await host.store.find(id);
-    if (task === undefined || (await readManifest(snapshotFolder(host.dir, id))).length === 0) continue;
-    if (task.status === 'done') await forgetSnapshots(host.dir, id);
-    if (task.status !== 'deadletter' && task.status !== 'cancelled') continue;
-    // Whoever watched over its last run takes it back too, unless the task was cancelled when nothing of it ran.
-    const isBetween = task.status === 'cancelled' && task.run?.status !== 'cancelled';
-    if (!isBetween && task.run !== null && !isSupervisorGone(host, task.run.supervisor)) continue;
-    const isTold = (await host.store.history(id)).some(({ events }) =>
-      events.some(({ type, run }) => type === 'rollback.initiated' && run === task.run?.id),
+    if (task?.status === 'done') await mergeAccepted(host, task);
+  });
+
+/** What was left of snapshots by one who died while it took them, or threw them away. */
+async function sweepOrphans(host: Host): Promise<void> {
+  for (const id of await namesIn(join(host.dir, 'snapshots'))) {
+    const isInUse = async (): Promise<boolean> => {
+      const supervisor = (await host.store.find(id))?.run?.supervisor ?? null;
+      return supervisor !== null && !isSupervisorGone(host, supervisor);
+    };
+    await sweepSnapshots(snapshotFolder(host.dir, id), isInUse).catch((cause: Error) =>
+      host.warn(`${id}: what is left of its snapshots could not be looked at: ${cause.message}`),
     );
-    // One that failed is a person's business by now: what is there may be theirs.
-    if (isTold) continue;
-    const facts = createFacts(host.store, id, task.run?.id ?? null);
-    await rollBack(host.dir, id, task.status === 'cancelled' ? 'TASK_CANCELLED' : 'TASK_FAILED', facts);
-    await facts.written();
   }
 }
 

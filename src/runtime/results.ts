@@ -176,7 +176,12 @@ function checkpointsWithin(results: readonly CheckpointResult[]): readonly Check
 }
 
 function statusWords({ task, failure, evidence }: RunFacts): string {
-  if (task.status === 'done') return 'Done, and the evidence bears it out.';
+  if (task.status === 'done') {
+    const isProven = evidence?.claims.some(({ verdict }) => verdict === 'proven') === true;
+    return isProven
+      ? 'Done, and the evidence bears it out.'
+      : 'Done, as the agent says; the task asks for nothing to check it by.';
+  }
   if (failure !== null) return failure.message;
   const found = evidence?.findings[0];
   if (found !== undefined) return `Not accepted: ${found.message}`;

@@ -3,7 +3,6 @@
  * store, and clear up. Whatever happens on the way, no process of it is left and the store knows how it ended.
  */
 import { join } from 'node:path';
-import { BatonError } from '../core/errors.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Run, Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
@@ -12,6 +11,7 @@ import { envelopeOf } from './envelope.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { createLive } from './live.ts';
+import { NOTHING_USED } from './meter.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
@@ -19,7 +19,7 @@ import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
-import { type Failure, NOTHING_USED, type Work } from './work.ts';
+import { type Failure, failureOf, type Work } from './work.ts';
 
 export interface RunResult {
   readonly task: Task;
@@ -35,22 +35,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   const run = task.run as Run;
   const facts = createFacts(host.store, task.id, run.id);
   const startedAt = host.now();
-  const live = createLive(host, facts, {
-    task: task.id,
-    title: task.title,
-    run: run.id,
-    agent: run.agent,
-    model: run.model,
-    state: 'starting',
-    phase: null,
-    checkpoint: null,
-    percentage: null,
-    doing: null,
-    startedAt,
-    lastSign: startedAt,
-    used: NOTHING_USED,
-    status: null,
-  });
+  const live = createLive(host, facts, { task, run, startedAt, state: 'starting' });
   const [envelope, body] = await Promise.all([
     host.store.text(task.id, 'inputs/task.json'),
     host.store.text(task.id, 'body'),
@@ -59,18 +44,21 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   let worktree: TaskWorktree | null = null;
   let work: Work;
   try {
+    // What is wrong with the TASK shows before a worktree is made for it.
+    let prepared = await prepare(host, task, message);
     worktree = await inWorktree(host, task, message);
     message = worktree?.message ?? message;
-    const prepared = await prepare(host, task, message);
+    if (worktree !== null) prepared = await prepare(host, task, message);
     await endEarlierRuns(host, task, facts);
     work = await supervise({ host, task, run, facts, live, prepared, startedAt, leaving });
   } catch (cause) {
     work = unstarted(run, failureOf(cause));
   }
-  const after = await settle(host, task, run, facts, live, work, worktree);
-  host.purses.forget(run.id);
+  live.flush();
+  const { task: after, evidence } = await settle(host, task, run, facts, live, work, worktree);
   const finished: RunFacts = {
     ...work.told,
+    evidence,
     isAborted: work.verdict === 'aborted',
     message,
     task: after,
@@ -89,11 +77,6 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   await facts.written();
   return { task: after, response, block, onFailure: policyOf(message).onFailure };
 }
-
-const failureOf = (cause: unknown): Failure =>
-  cause instanceof BatonError
-    ? { code: cause.code, message: cause.message }
-    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause) };
 
 /** It never came to work. */
 const unstarted = (run: Run, failure: Failure): Work => ({

@@ -3,14 +3,16 @@ import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
 import type { Answer, StoredRecord } from '../core/store.ts';
-import { isFinal, type Task } from '../core/task.ts';
+import type { Task } from '../core/task.ts';
+import { abortSession } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
+import { type Candidates, watchCandidates } from './candidates.ts';
 import { watchDeadlines } from './deadlines.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Host } from './host.ts';
 import { watchInbox } from './inbox.ts';
-import { recoverRuns } from './recovery.ts';
+import { finishMerge, recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { tellShutdown } from './shutdown.ts';
 import { judgeClaims } from './verdict.ts';
@@ -41,11 +43,16 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
   const family = createFamily(work.only);
+  /** Tasks that somebody else has made done: what is in their worktrees is to be merged. */
+  const accepted = new Set<string>();
   const forget = host.watch.onRecord((record) => {
+    const { by, changes } = record;
+    if (by.kind !== 'runtime') for (const { task, set } of changes) if (set.status === 'done') accepted.add(task);
     family.take(record);
     bell.ring();
   });
   judgeClaims(host);
+  const candidates = work.only === undefined ? null : watchCandidates(host, () => family.only().only ?? []);
   const deadlines = await watchDeadlines(host);
   // Who runs what was named does not look after the folder.
   const inbox = work.only === undefined ? await watchInbox(host) : null;
@@ -58,7 +65,8 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     const done = clearedUp(host, task, [...running.values()])
       .then(() => runTask(family.hostOf(host, task.id), task, work.leaving))
       .then(async (result) => {
-        await abortSession(host, result);
+        if (result.task.status === 'deadletter' && result.onFailure === 'ABORT_SESSION')
+          await abortSession(host, result.task);
         work.onResult?.(result);
       })
       .catch((cause: unknown) => {
@@ -79,7 +87,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
   /** Takes one task; false where there is none to be had now. */
   const claimOne = async (): Promise<boolean> => {
-    for await (const ask of claims(host, work, full(), family)) {
+    for await (const ask of claims(host, work, candidates, family, full())) {
       const answer = await host.store.send({
         message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
         by: RUNTIME,
@@ -95,6 +103,10 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   try {
     while (!work.leaving.aborted && failure === null) {
       bell.quiet();
+      for (const id of accepted) {
+        accepted.delete(id);
+        await finishMerge(host, id);
+      }
       let took = false;
       while (running.size < work.parallel + family.waiting(running) && !work.leaving.aborted && (await claimOne()))
         took = true;
@@ -107,6 +119,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     }
   } finally {
     forget();
+    candidates?.close();
     deadlines.close();
     await inbox?.close();
     stopped = [...running.keys()];
@@ -171,53 +184,60 @@ const claimed = (answer: Answer): Task | null => (answer.kind === 'changed' ? (a
 
 interface Ask {
   readonly id?: string;
-  readonly model?: string;
   readonly claimer: Claimer;
+  readonly others?: readonly Claimer[];
 }
 
-/** Whom to claim for, in the order of config; last, whoever a task names that config does not know. */
-async function* claims(host: Host, { agents }: Work, full: readonly string[], family: Family): AsyncGenerator<Ask> {
-  const { config } = host;
-  const { only } = family.only();
-  if (only !== undefined) {
-    for (const id of only) {
-      const task = await host.store.find(id);
-      if (task?.status !== 'ready') continue;
-      const ask = await claimFor(family.hostOf(host, id), task, full);
-      if (!full.includes(task.routing.agent ?? ask.claimer.agent)) yield { id, ...ask };
+/** Of the tasks that were named, one after the other; else one question for all agents that are free, so that the most urgent task goes first. */
+async function* claims(
+  host: Host,
+  { agents }: Work,
+  candidates: Candidates | null,
+  family: Family,
+  full: readonly string[],
+): AsyncGenerator<Ask> {
+  if (candidates !== null) {
+    for (const task of await candidates.ready(host.now())) {
+      const claimer = await claimerFor(family.hostOf(host, task.id), task);
+      if (!full.includes(claimer.agent)) yield { id: task.id, claimer };
     }
     return;
   }
+  const { config } = host;
   const known = Object.entries(config.agents).filter(([name]) => agents === undefined || agents.includes(name));
-  for (const [name, { roles, tags, model }] of known) {
-    if (full.includes(name)) continue;
-    const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
-    yield { claimer: { agent: name, roles, teams, tags }, ...(model === undefined ? {} : { model }) };
-  }
+  const claimers = known
+    .filter(([name]) => !full.includes(name))
+    .map(([name, { roles, tags, model }]): Claimer => {
+      const teams = Object.keys(config.teams).filter((team) => config.teams[team]?.includes(name));
+      return { agent: name, roles, teams, tags, ...(model === undefined ? {} : { model }) };
+    });
   if (agents === undefined) {
-    // Those that config knows have just been asked for.
-    const except = [...full, ...known.map(([name]) => name)];
+    // Whoever a task names that config does not know; and a task that names nobody, where nobody is known.
+    const except = known.map(([name]) => name);
     const agent = config.defaults.agent ?? installed(host) ?? NOBODY;
-    if (!full.includes(agent)) yield { claimer: { agent, any: true, except } };
-    return;
+    if (!full.includes(agent)) claimers.push({ agent, any: true, except });
   }
-  for (const name of agents) if (!Object.hasOwn(config.agents, name)) yield { claimer: { agent: name } };
+  for (const name of agents ?? []) if (!Object.hasOwn(config.agents, name)) claimers.push({ agent: name });
+  // The default agent goes before the others where all else is equal.
+  claimers.sort((a, b) => Number(b.agent === config.defaults.agent) - Number(a.agent === config.defaults.agent));
+  const [first, ...others] = claimers;
+  if (first !== undefined) yield { claimer: first, others };
 }
 
 /** Who runs a task for which there is nobody: its run says so, and why. */
 const NOBODY = 'nobody';
 
-async function claimFor(host: Host, task: Task, full: readonly string[]): Promise<Omit<Ask, 'id'>> {
+async function claimerFor(host: Host, task: Task): Promise<Claimer> {
   const { config, environment, overrides } = host;
   const envelope = await host.store.text(task.id, 'inputs/task.json');
   const message = envelopeOf(task, { envelope, body: null }, host.workspace);
   try {
     const { name, model } = chooseAgent({ config, environment, task, message, ...overrides });
-    return { claimer: { agent: name, any: true, except: full }, ...(model === null ? {} : { model }) };
+    return { agent: name, any: true, instead: true, ...(model === null ? {} : { model }) };
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;
     // The run fails with this very reason, and that is written down.
-    return { claimer: { agent: task.routing.agent ?? NOBODY, any: true } };
+    return { agent: task.routing.agent ?? NOBODY, any: true };
   }
 }
 
@@ -250,16 +270,6 @@ async function canCome(host: Host, task: Task, known: Map<string, boolean>): Pro
   }
   known.set(task.id, can);
   return can;
-}
-
-/** `on_failure: ABORT_SESSION`: when a task has failed for good, the rest of its session is not begun, and what runs of it is stopped. */
-async function abortSession(host: Host, { task, onFailure }: RunResult): Promise<void> {
-  if (task.status !== 'deadletter' || onFailure !== 'ABORT_SESSION') return;
-  for await (const other of host.store.tasks({ session: task.session })) {
-    if (other.id === task.id || isFinal(other.status) || other.status === 'deadletter') continue;
-    const reason = `${task.id} failed, and its policy ends the session with it`;
-    await host.store.send({ message: { type: 'task.cancel', id: other.id, reason }, by: RUNTIME });
-  }
 }
 
 interface Bell {

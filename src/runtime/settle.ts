@@ -4,13 +4,19 @@ import type { TaskMessage as Ask } from '../core/laws/messages.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
-import type { Evidence } from './evidence.ts';
+import type { Evidence, Finding } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
-import { forgetSnapshots, rollBack } from './rollback.ts';
+import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
 import type { TaskWorktree } from './task-worktree.ts';
-import { silentReport, type Work } from './work.ts';
+import { failureOf, silentReport, type Work } from './work.ts';
+
+export interface Settled {
+  readonly task: Task;
+  /** With what has come to it in the end. */
+  readonly evidence: Evidence | null;
+}
 
 /** Tells the store how it ended, takes back what has to be taken back, and returns the task as it is then. */
 export async function settle(
@@ -21,9 +27,11 @@ export async function settle(
   live: LiveRun,
   work: Work,
   worktree: TaskWorktree | null,
-): Promise<Task> {
+): Promise<Settled> {
   const { told, verdict } = work;
-  const { used, failure, evidence, report } = told;
+  const { used, failure, report } = told;
+  let { evidence } = told;
+  let isClosed = false;
   const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
   const ask = async (message: Ask): Promise<void> => {
     const answer = await host.store.send({ message, by: RUNTIME });
@@ -33,9 +41,16 @@ export async function settle(
     if (answer.kind === 'refused')
       facts.tell('protocol.message.rejected', { reason: answer.refusal.message, message: message.type });
   };
+  await noteLeft(host.dir, task.id, facts).catch((cause: unknown) => {
+    // What is wrong with its snapshots must not keep the store from knowing how it ended.
+    host.warn(`${task.id}: ${failureOf(cause).message}`);
+  });
   await facts.written();
-  if (verdict === 'leaving') await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true });
-  else if (verdict !== 'taken' && failure !== null) {
+  if (verdict === 'leaving') {
+    await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true, reason: 'leaving', cost });
+  } else if (verdict === 'taken') {
+    if (cost.usd + cost.tokensInput + cost.tokensOutput > 0) await ask({ type: 'run.charge', run: run.id, cost });
+  } else if (failure !== null) {
     const code = isErrorCode(failure.code) ? failure.code : 'E_UNKNOWN';
     await ask({
       type: 'run.fail',
@@ -48,7 +63,6 @@ export async function settle(
   } else if (verdict === 'reported') {
     const claimed = report ?? silentReport(told.lastText);
     const summary = shorten(claimed.summary.trim(), 500);
-    const refused = (evidence as Evidence).findings;
     const reported = ask({
       type: 'run.report',
       run: run.id,
@@ -56,6 +70,23 @@ export async function settle(
       ...(summary === '' ? {} : { summary }),
       cost,
     });
+    let refused: readonly Finding[] = (evidence as Evidence).findings;
+    let final = {};
+    if (worktree !== null && refused.length === 0 && claimed.outcome === 'done') {
+      await reported;
+      // What is done is in the user's branch: whoever waits for it begins there.
+      if (isAccepted((await host.store.find(task.id)) as Task, run)) {
+        const unmerged = await worktree.merge(facts);
+        isClosed = true;
+        if (unmerged !== null) {
+          evidence = withFinding(evidence as Evidence, unmerged);
+          refused = evidence.findings;
+          final = { final: true };
+          facts.tell('run.evidence', { ...evidence });
+        }
+        await facts.written();
+      }
+    }
     // In one go: whoever looks in between sees a task in review.
     const judged =
       claimed.outcome === 'failed' || claimed.outcome === 'blocked'
@@ -66,14 +97,26 @@ export async function settle(
             passed: refused.length === 0,
             findings: refused.map(({ message }) => message),
             ...(refused[0] === undefined ? {} : { code: refused[0].code }),
+            ...final,
           });
     await Promise.all([reported, judged]);
   }
   const after = (await host.store.find(task.id)) as Task;
   await clearUp(host, after, facts, live, work);
-  if (worktree !== null) await worktree.close(after.status === 'done', facts);
-  return after;
+  if (worktree !== null && !isClosed) await worktree.leave(facts);
+  return { task: after, evidence };
 }
+
+/** Nobody has taken it away, and no person has to look at it first. */
+export const isAccepted = ({ status, reviewRequired, run: latest }: Task, run: Run): boolean =>
+  status === 'review' && !reviewRequired && latest?.id === run.id;
+
+/** The first claim is the outcome, and that does not hold then. */
+const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence, finding: Finding): Evidence => ({
+  claims: first === undefined ? [] : [{ ...first, verdict: 'contradicted', detail: finding.message }, ...rest],
+  artifacts,
+  findings: [...findings, finding],
+});
 
 async function clearUp(host: Host, task: Task, facts: Facts, live: LiveRun, { verdict }: Work): Promise<void> {
   if (task.status === 'done') return forgetSnapshots(host.dir, task.id);
@@ -82,8 +125,5 @@ async function clearUp(host: Host, task: Task, facts: Facts, live: LiveRun, { ve
   const trigger =
     task.status === 'cancelled' ? 'TASK_CANCELLED' : verdict === 'aborted' ? 'TASK_ABORTED' : 'TASK_FAILED';
   const results = await rollBack(host.dir, task.id, trigger, facts);
-  if (results === null) return;
-  const failed = results.filter(({ status }) => status === 'FAILED');
-  host.warn(`${task.id}: ${results.length - failed.length} of ${results.length} outputs put back as they were`);
-  for (const { error } of failed) host.warn(error ?? '');
+  if (results !== null) tellRestored(host, task.id, results);
 }

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { isWithin } from '../core/policy.ts';
 import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
-import { lookBefore, weigh } from './evidence.ts';
+import { type Evidence, lookBefore, weigh } from './evidence.ts';
 import type { Heard } from './hearing.ts';
 import { workThroughPhases } from './phase-work.ts';
 import { snapshotTask } from './rollback.ts';
 import { UNREADABLE, writtenResult } from './run-result.ts';
 import type { Stop } from './stop.ts';
-import { type Supervision, silentReport, type Work } from './work.ts';
+import { failureOf, type Supervision, silentReport, type Work } from './work.ts';
 
 export async function supervise(given: Supervision): Promise<Work> {
   const attempt = await openAttempt(given);
@@ -26,14 +26,13 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   const { stopper, hearing, meter, warnings } = attempt;
   tellWhatHolds(given, attempt);
   // Nothing has been changed so far; from here on there is something to go back to.
-  await snapshotTask(host.dir, task.id, message, ready.workspace);
+  await snapshotTask(host.dir, task.id, message, ready);
   const before = await lookBefore(message, ready.workspace);
   const census = await censusBefore(given, attempt);
 
   attempt.startClocks();
   const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
   attempt.stopClocks();
-  if (stopper.reason === null && phased.failure === null) checkBudget(attempt);
   warnings.push(...notesOf(attempt));
 
   const heard = hearing.heard ?? (await written(given));
@@ -49,7 +48,8 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
     warnings,
     bytes: attempt.log.bytes,
   };
-  facts.tell('run.usage', { ...meter.used, model: told.chosen.model, provider: chosen.provider });
+  const { model } = told.chosen;
+  facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider });
   if (stopper.reason !== null) return stopped(told, stopper.reason);
   if (phased.failure !== null) {
     return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };
@@ -60,18 +60,24 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   }
 
   live.update({ state: 'checking' });
-  const evidence = await weigh({
-    message,
-    workspace: ready.workspace,
-    report: heard?.report ?? silentReport(told.lastText),
-    before,
-    checker: attempt.checker,
-    checkpoints: phased.checkpoints,
-    inputs: ready.inputs,
-    apart: ready.apart,
-    roots: [ready.workspace, ...ready.writePaths],
-    trespasses: census === null ? [] : await changesSince(census),
-  });
+  let evidence: Evidence;
+  try {
+    evidence = await weigh({
+      message,
+      workspace: ready.workspace,
+      report: heard?.report ?? silentReport(told.lastText),
+      before,
+      checker: attempt.checker,
+      checkpoints: phased.checkpoints,
+      inputs: ready.inputs,
+      apart: ready.apart,
+      roots: [ready.workspace, ...ready.writePaths],
+      trespasses: census === null ? [] : await changesSince(census),
+    });
+  } catch (cause) {
+    // What it has used and said is known, whatever keeps us from looking.
+    return { verdict: 'failed', told: { ...told, failure: failureOf(cause) } };
+  }
   facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts, findings: evidence.findings });
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
@@ -92,25 +98,29 @@ const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
 
 /** The run's record says what is enforced and by what, and what is not. */
 function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
-  const { chosen, budget, limit, estimate } = prepared;
-  const isSeen = chosen.adapter.usage === 'streamed' || surroundings.isMetered;
-  const isLate = !isSeen && (budget.maxCostUsd !== null || budget.maxTokens !== null || limit !== null);
+  const { estimate } = prepared;
   const { missing, ...enforced } = surroundings.enforced;
   facts.tell('run.enforced', {
     ...enforced,
-    missing: [...missing, ...(isLate ? ['budget while it works: its use is known only after each turn'] : [])],
+    missing: [...missing, ...budgetNotHeld(prepared, surroundings.isMetered)],
   });
   if (estimate !== null) facts.tell('run.estimate', { ...estimate });
 }
 
-function checkBudget({ meter, stopper }: Attempt): void {
-  const over = meter.exceeded();
-  if (over === null) return;
-  stopper.stop({
-    code: 'E_COST_LIMIT_EXCEEDED',
-    message: `${over}; that was known only after the turn`,
-    kind: 'failed',
-  });
+/** What of the budget cannot be held while the agent works, and why. */
+function budgetNotHeld({ chosen, budget, limit, price }: Supervision['prepared'], isMetered: boolean): string[] {
+  const { usage, kind } = chosen.adapter;
+  const isInDollars = budget.maxCostUsd !== null || limit !== null;
+  if (!isInDollars && budget.maxTokens === null) return [];
+  if (usage === 'never') return [`budget: an agent of kind ${kind} does not tell what it uses`];
+  if (usage !== 'streamed' && !isMetered) return ['budget while it works: its use is known only after each turn'];
+  // opencode tells dollars on the way, the others tokens.
+  if (isInDollars && price === null && kind !== 'opencode') {
+    return [
+      'budget in dollars while it works: no price is known for its model; its dollars are known only after each turn',
+    ];
+  }
+  return [];
 }
 
 const notesOf = ({ surroundings, hearing }: Attempt): string[] => [

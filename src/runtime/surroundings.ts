@@ -10,8 +10,13 @@ import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { type Access, isWithin } from '../core/policy.ts';
 import { openGate } from '../process/network.ts';
+import { runtimeFolders } from '../process/runtime-folder.ts';
 import { probeSandbox } from '../process/sandbox.ts';
 import type { Bind, SandboxSpec } from '../process/types.ts';
+import type { GitInfo } from '../workspace/git.ts';
+import { gitGuards } from './binds.ts';
+import { gitSettings } from './git-settings.ts';
+import { worktreeFolder } from './places.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -67,6 +72,8 @@ export interface SurroundOptions {
   readonly mark: string;
   readonly launch: Launch | null;
   readonly here: { readonly ok: boolean; readonly reason: string };
+  readonly workspace: string;
+  readonly git: GitInfo | null;
   /** The data folder, which no agent sees. */
   readonly dir: string;
   /** What the run has of its own: its folder and socket, and where it puts its details. */
@@ -98,15 +105,21 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
       close: async () => {},
     };
   }
-  const { paths, widened } = existing(access.writePaths);
+  const { paths, widened, absent } = existing(access.writePaths, options.workspace);
   makeState(launch.state);
-  const network = await networkOf(options, launch);
+  const [network, git] = await Promise.all([networkOf(options, launch), gitSettings(environment)]);
   const home = environment['HOME'] ?? homedir();
   const sandbox: SandboxSpec = {
     readPaths: access.readPaths.filter((path) => existsSync(path)),
     writePaths: paths,
-    binds: [...launch.state.map((path) => ({ path, writable: true })), ...inDataFolder(options), ...options.own],
-    hide: [options.dir],
+    binds: [
+      ...launch.state.map((path) => ({ path, writable: true })),
+      ...inWorktree(options),
+      ...gitGuards(options.git, paths),
+      ...options.own,
+    ],
+    // Whoever reaches the sockets of the store and of other runs can speak for them.
+    hide: [options.dir, ...runtimeFolders()],
     network: network.spec,
     home,
   };
@@ -125,9 +138,10 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
           (path) =>
             `write paths below ${path} that do not exist yet: all of it can be written, and is looked at after the run`,
         ),
+        ...absent.map((path) => `writing ${path}: it is not there, and lies outside of the workspace`),
       ],
     },
-    environment: (asked) => ({ ...base(asked), ...network.env, TMPDIR: '/tmp' }),
+    environment: (asked) => ({ ...git, ...base(asked), ...network.env, TMPDIR: '/tmp' }),
     refusedHosts: network.refused,
     close: network.close,
   };
@@ -149,11 +163,15 @@ function makeState(paths: readonly string[]): void {
   }
 }
 
-/** A worktree lies in the data folder, which is hidden: what is granted of it is shown nevertheless. */
-const inDataFolder = ({ access, dir }: SurroundOptions): Bind[] => [
-  ...access.readPaths.filter((path) => isWithin(path, [dir])).map((path) => ({ path, writable: false })),
-  ...access.writePaths.filter((path) => isWithin(path, [dir])).map((path) => ({ path, writable: true })),
-];
+/** A worktree lies in the data folder, which is hidden: what is granted of it is shown nevertheless. Nobody can grant more of that folder. */
+function inWorktree({ access, dir, workspace }: SurroundOptions): Bind[] {
+  if (!isWithin(workspace, [worktreeFolder(dir)])) return [];
+  const isShown = (path: string): boolean => isWithin(path, [workspace]);
+  return [
+    ...access.readPaths.filter(isShown).map((path) => ({ path, writable: false })),
+    ...access.writePaths.filter(isShown).map((path) => ({ path, writable: true })),
+  ];
+}
 
 interface Network {
   readonly isMetered: boolean;
@@ -167,7 +185,7 @@ interface Network {
 
 /** DECISIONS §7: NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
 async function networkOf(
-  { access, adapter, config, folder, url, onUsage }: SurroundOptions,
+  { access, adapter, config, environment, folder, url, onUsage }: SurroundOptions,
   launch: Launch,
 ): Promise<Network> {
   const plain = { isMetered: false, env: {}, missing: [], refused: () => [], close: async () => {} };
@@ -181,6 +199,7 @@ async function networkOf(
     endpoints: launch.endpoints,
     loopback: restricted,
     folder,
+    environment,
     ...(onUsage === undefined ? {} : { onUsage }),
   });
   return {
@@ -194,17 +213,29 @@ async function networkOf(
   };
 }
 
-/** What can be bound has to exist; the nearest folder above stands for what does not. */
-function existing(paths: readonly string[]): { paths: string[]; widened: string[] } {
+/**
+ * What can be bound has to exist. In the workspace the nearest folder above stands for what does not; outside of it that would be more than
+ * anybody meant, up to all there is.
+ */
+function existing(
+  paths: readonly string[],
+  workspace: string,
+): { readonly paths: readonly string[]; readonly widened: readonly string[]; readonly absent: readonly string[] } {
   const found = new Set<string>();
   const widened = new Set<string>();
+  const absent: string[] = [];
   for (const path of paths) {
     let at = path;
     while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
+    const isCovered = paths.some((other) => other !== path && existsSync(other) && isWithin(at, [other]));
+    if (at !== path && !isCovered && !isWithin(at, [workspace])) {
+      absent.push(path);
+      continue;
+    }
     found.add(at);
-    if (at !== path && !paths.some((other) => other !== path && isWithin(at, [other]))) widened.add(at);
+    if (at !== path && !isCovered) widened.add(at);
   }
-  return { paths: [...found], widened: [...widened] };
+  return { paths: [...found], widened: [...widened], absent };
 }
 
 /** Of Baton's own environment, what any program needs; all else only by name. */

@@ -1,5 +1,5 @@
 /** One turn of an agent: started, listened to, and ended with everything it started, whatever happens. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { AgentSign, ProgramAdapter, RemoteAdapter, TurnRequest } from '../agents/adapter.ts';
@@ -7,6 +7,7 @@ import { BatonError, type ErrorCode } from '../core/errors.ts';
 import { type ProcessMark, statOf } from '../process/identity.ts';
 import { startProgram } from '../process/start.ts';
 import type { Ended, Exit, Program } from '../process/types.ts';
+import { storeFailure } from '../store/fs/failures.ts';
 import type { RunLog, Stream } from './log.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -33,6 +34,8 @@ export interface ProgramTurn extends TurnOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Told of the program, and of what it started that can be known by nothing else. */
   onProcess?(found: ProcessMark): void;
+  /** The program itself has gone; what it left has not, perhaps. */
+  onExit?(): void;
 }
 
 /** Between SIGTERM and SIGKILL. */
@@ -47,7 +50,9 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
   const launch = adapter.launch(request);
   for (const { path, content } of launch.files) {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, content, { mode: 0o600 });
+    // Made anew each time: what an agent without a sandbox put there in its last turn is not followed.
+    await rm(path, { recursive: true, force: true });
+    await writeFile(path, content, { mode: 0o600, flag: 'wx' });
   }
   const program = await startProgram({
     command: launch.command,
@@ -66,14 +71,22 @@ export async function programTurn(options: ProgramTurn): Promise<TurnEnd> {
     say: (text) => void program.stdin?.write(text),
     hangUp: () => void program.stdin?.end(),
   });
+  let unlogged: unknown = null;
+  /** What cannot be written down is not let happen: this run ends, and no other. */
+  const orEnd = (cause: unknown): void => {
+    unlogged ??= cause;
+    void program.end(GRACE_MS);
+  };
   const pumps = [
-    pump(program.stdout, 'out', log, (chunk) => reader.stdout(chunk)),
-    pump(program.stderr, 'err', log, (chunk) => reader.stderr(chunk)),
+    pump(program.stdout, 'out', log, (chunk) => reader.stdout(chunk)).catch(orEnd),
+    pump(program.stderr, 'err', log, (chunk) => reader.stderr(chunk)).catch(orEnd),
   ];
   const exit = await untilOver(program, told, signal);
+  options.onExit?.();
   // Also after an exit by itself: what it left running goes with it.
   const ended = await program.end(GRACE_MS);
   await drained(program, pumps);
+  if (unlogged !== null && !isOurDoing(unlogged)) throw storeFailure(unlogged, log.paths.out);
   reader.end(exit);
   return { exit, end: told.end, error: told.error, ended };
 }
@@ -122,17 +135,13 @@ async function drained(program: Program, pumps: readonly Promise<void>[]): Promi
       resolve();
     }, DRAIN_MS);
   });
-  const all = Promise.all(pumps).then(
-    () => undefined,
-    (cause: NodeJS.ErrnoException) => {
-      // A stream that we destroyed ourselves ends early, and that is what we wanted; a log that cannot be written is a failure.
-      if (cause.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause;
-    },
-  );
-  await Promise.race([all, late]);
+  await Promise.race([Promise.all(pumps), late]);
   clearTimeout(timer);
-  await all;
+  await Promise.all(pumps);
 }
+
+/** A stream that we destroyed ourselves ends early, and that is what we wanted. */
+const isOurDoing = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 
 interface Ear {
   emit(sign: AgentSign): void;
@@ -172,11 +181,20 @@ export async function remoteTurn(options: TurnOptions & { readonly adapter: Remo
   const { adapter, request, log, signal, onSign } = options;
   const writes: Promise<void>[] = [];
   const told = createEar((sign) => {
-    if (sign.kind === 'text') writes.push(log.write('out', Buffer.from(sign.text)));
+    if (sign.kind === 'text') {
+      const written = log.write('out', Buffer.from(sign.text));
+      // Waited for at the end; a failure before that is not lost.
+      written.catch(() => {});
+      writes.push(written);
+    }
     onSign(sign);
   });
   await adapter.call(request, { emit: told.emit, fetch, signal });
-  await Promise.all(writes);
+  try {
+    await Promise.all(writes);
+  } catch (cause) {
+    throw storeFailure(cause, log.paths.out);
+  }
   return { exit: null, end: told.end, error: told.error, ended: null };
 }
 

@@ -20,9 +20,9 @@ import type { CheckpointState } from './phase-work.ts';
 import { passedBefore, phasesInOrder } from './phases.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { claimedBefore } from './run-result.ts';
+import { isAccepted } from './settle.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
-import { NOTHING_USED } from './work.ts';
 
 /** Judges where that is still to be done; false where it is not. */
 export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
@@ -39,8 +39,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   ]);
   const said = envelopeOf(task, { envelope, body }, host.workspace);
   const worktree = await inWorktree(host, task, said);
-  const findings =
+  let findings =
     foundBefore(history, run) ?? (await lookAgain(host, task, run, worktree?.message ?? said, history, facts));
+  const mayMerge = worktree !== null && findings.length === 0 && run.outcome === 'done' && isAccepted(task, run);
+  const unmerged = mayMerge ? await worktree.merge(facts) : null;
+  if (unmerged !== null) findings = [unmerged];
   await facts.written();
   const answer = await host.store.send({
     message: {
@@ -49,11 +52,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
       passed: findings.length === 0,
       findings: findings.map(({ message }) => message),
       ...(findings[0] === undefined ? {} : { code: findings[0].code }),
+      ...(unmerged === null ? {} : { final: true }),
     },
     by: RUNTIME,
   });
-  const after = await host.store.find(task.id);
-  await worktree?.close(after?.status === 'done', facts);
+  if (worktree !== null && !mayMerge) await worktree.leave(facts);
   await facts.written();
   return answer.kind === 'changed';
 }
@@ -91,22 +94,7 @@ async function lookAgain(
   try {
     const prepared = await prepareFor(host, task, run, message);
     const startedAt = host.now();
-    const live = createLive(host, facts, {
-      task: task.id,
-      title: task.title,
-      run: run.id,
-      agent: run.agent,
-      model: run.model,
-      state: 'checking',
-      phase: null,
-      checkpoint: null,
-      percentage: null,
-      doing: null,
-      startedAt,
-      lastSign: startedAt,
-      used: NOTHING_USED,
-      status: null,
-    });
+    const live = createLive(host, facts, { task, run, startedAt, state: 'checking' });
     const attempt = await openAttempt({ host, task, run, facts, live, prepared, startedAt, leaving: undefined });
     try {
       const { claims, artifacts, findings } = await weigh({

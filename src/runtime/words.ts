@@ -62,7 +62,7 @@ export function earlierOf(records: readonly StoredRecord[], run: string): Earlie
   const ends = events.filter((event) => event.run === before);
   const end = ends.findLast(
     ({ type, detail }) =>
-      type === 'run.failed' || type === 'run.expired' || (type === 'run.judged' && !detail?.['passed']),
+      ['run.failed', 'run.expired', 'run.stopped'].includes(type) || (type === 'run.judged' && !detail?.['passed']),
   );
   if (end === undefined) return null;
   const { code, message, findings } = end.detail ?? {};

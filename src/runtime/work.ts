@@ -1,4 +1,5 @@
 /** What the parts of a run hand to each other: what it is given, and what came of it. */
+import { BatonError } from '../core/errors.ts';
 import { emptyReport, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -25,6 +26,11 @@ export interface Failure {
   readonly message: string;
 }
 
+export const failureOf = (cause: unknown): Failure =>
+  cause instanceof BatonError
+    ? { code: cause.code, message: cause.message }
+    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause) };
+
 /** What came of the work, before the store has been told. */
 export interface Work {
   readonly told: Omit<
@@ -34,8 +40,6 @@ export interface Work {
   /** What is said to the store: the run's report, or its failure. */
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
 }
-
-export const NOTHING_USED = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
 
 /** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */
 export const silentReport = (lastText: string): Report => emptyReport('needs_review', shorten(lastText.trim(), 500));

@@ -4,7 +4,9 @@
  * an index gets a private one: the user's is not touched.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { startProgram } from '../process/start.ts';
@@ -56,6 +58,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_PAGER: 'cat',
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_NO_LAZY_FETCH: '1',
+  // An older git fetches what is missing nevertheless, by a program that the repository names. We never fetch.
+  GIT_ALLOW_PROTOCOL: 'none',
   GIT_AUTHOR_NAME: 'Baton',
   GIT_AUTHOR_EMAIL: 'baton@localhost',
   GIT_COMMITTER_NAME: 'Baton',
@@ -71,6 +75,66 @@ function environment(more: Readonly<Record<string, string>> = {}): Record<string
   return { ...env, ...ENVIRONMENT, ...more };
 }
 
+/** Those that read and write objects, refs and a private index; nothing that a repository names is started by them. */
+const PLAIN = new Set([
+  ...[
+    'cat-file',
+    'commit-tree',
+    'config',
+    'diff-tree',
+    'hash-object',
+    'ls-files',
+    'merge-base',
+    'read-tree',
+    'rev-parse',
+  ],
+  ...['show-ref', 'symbolic-ref', 'update-index', 'update-ref', 'write-tree'],
+]);
+
+/** Settings that name a program, or that make git depend on one. */
+const PROGRAMS = new RegExp(
+  `^(?:${[
+    'filter\\..*\\.(?:clean|smudge|process|required)',
+    'lfs\\.(?:standalonetransferagent|customtransfer\\..*|extension\\..*)',
+    '(?:merge|diff)\\..*\\.(?:driver|command|textconv)',
+    'diff\\.external',
+    'core\\.(?:sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)',
+    '(?:gpg|credential)\\..*',
+  ].join('|')})$`,
+  's',
+);
+
+/** A filter that is empty is none; in place of any other program one that fails, so that nothing is taken for its answer. */
+const instead = (key: string): string =>
+  key.startsWith('filter.') ? (key.endsWith('.required') ? 'false' : '') : key.startsWith('lfs.') ? '' : 'false';
+
+/**
+ * What a repository's own settings name, named otherwise: an agent may have written them. What the user has set for all repositories holds,
+ * for no agent gets there. As variables: a name may have an equals sign in it, which an argument would be cut at.
+ */
+async function harmless(cwd: string, env: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  const { code, stdout } = await git(cwd, ['config', '--list', '--show-scope', '-z'], { env });
+  // No repository, or one that git does not open: then it does nothing there either.
+  if (code !== 0) return {};
+  const parts = stdout.toString('utf8').split('\0');
+  const users = new Map<string, string>();
+  const found = new Set<string>();
+  for (let i = 0; i + 1 < parts.length; i += 2) {
+    const [scope, entry = ''] = [parts[i], parts[i + 1]];
+    const key = entry.split('\n', 1)[0] ?? '';
+    if (scope === 'local' || scope === 'worktree') found.add(key);
+    else if (scope !== 'command') users.set(key, entry.slice(key.length + 1));
+  }
+  const keys = [...found].filter((key) => PROGRAMS.test(key));
+  return Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(keys.length)],
+    ...keys.flatMap((key, i) => [
+      [`GIT_CONFIG_KEY_${i}`, key],
+      [`GIT_CONFIG_VALUE_${i}`, users.get(key) ?? instead(key)],
+    ]),
+  ]);
+}
+
 /** Starts git with its standard input open or given. Who starts it has to read both streams and to call `end`. */
 export async function startGit(
   cwd: string,
@@ -78,10 +142,11 @@ export async function startGit(
   stdin: string | null | 'open',
   env: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
+  const more = PLAIN.has(args[0] ?? '') ? {} : await harmless(cwd, env);
   return startProgram({
     command: ['git', '--no-pager', ...SETTINGS, ...args],
     cwd,
-    env: environment(env),
+    env: environment({ ...env, ...more }),
     stdin,
     mark: `git-${randomBytes(8).toString('hex')}`,
     sandbox: null,
@@ -148,6 +213,18 @@ export async function gitInfo(dir: string): Promise<GitInfo | null> {
     gitDir: await realpath(gitDir),
     commonDir: await realpath(commonDir),
   };
+}
+
+/**
+ * Why a repository is not what it seems; null where it is. Its settings may be taken from another folder, or its files may be said to be
+ * elsewhere, where a merge would write them: nobody but an agent has done that to a folder that is worked in.
+ */
+export function whyNotPlain({ root, gitDir, commonDir }: GitInfo): string | null {
+  const own = join(root, '.git');
+  if (gitDir === own && commonDir !== gitDir) {
+    return `${join(gitDir, 'commondir')} makes git take its settings from ${commonDir}`;
+  }
+  return existsSync(own) ? null : `${gitDir} says that its files are in ${root}, where no .git is`;
 }
 
 /** What git answers, null where it says no or is not there. */

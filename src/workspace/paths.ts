@@ -127,5 +127,7 @@ export async function plainBelow(workspace: string, path: string, roots: readonl
 /** A path that was written for one folder, for another one that stands in for it: a worktree in place of the workspace. */
 export function rebase(path: string, from: string, to: string): string {
   const [written, root] = [normalize(absoluteIn(to, path)), normalize(absoluteIn(to, from))];
+  // The other one may lie in the first, as a worktree in the data folder does: what is there already stays, and so does a relative path.
+  if (isBelow(written, [normalize(absoluteIn(to, to))])) return path;
   return isBelow(written, [root]) ? join(to, relative(root, written)) : path;
 }

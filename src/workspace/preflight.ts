@@ -7,14 +7,14 @@
  */
 import { constants, existsSync } from 'node:fs';
 import { access as mayAccess, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import type { Access } from '../core/policy.ts';
 import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from './artifacts.ts';
-import { type GitInfo, gitInfo } from './git.ts';
-import { isBelow, plainBelow, rebase, resolveIn } from './paths.ts';
+import { type GitInfo, gitInfo, whyNotPlain } from './git.ts';
+import { isBelow, plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
 
 export interface PreflightInput {
   readonly message: TaskMessage;
@@ -58,13 +58,17 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   const workspace = await realFolder(input.workspace);
   checkSystem(environment.os);
   checkShell(environment.shell);
+  await checkPlace(workspace, dataDir);
   const git = await gitInfo(workspace);
+  checkSettings(git);
   checkBranch(environment.git_branch, git, workspace);
 
   const here = inPlaceOf(environment.workspace_root, input.workspace, workspace);
   const real = (paths: readonly string[]): Promise<string[]> =>
     Promise.all(paths.map((path) => resolveIn(workspace, here(path))));
-  const [readPaths, writePaths] = await Promise.all([real(access.readPaths), real(access.writePaths)]);
+  const grants = (paths: readonly string[]): Promise<string[]> =>
+    Promise.all(paths.map((path) => realGrant(path, here(path), workspace, input.workspace)));
+  const [readPaths, writePaths] = await Promise.all([grants(access.readPaths), grants(access.writePaths)]);
   const made = await real((message.task.expected_outputs ?? []).map(({ path }) => path));
   const apart = [dataDir, join(workspace, '.git'), ...made.map(topmostNew)];
   // What may be written may be read.
@@ -74,8 +78,10 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
     const input = await readyInput(path, here(path), workspace, granted, apart);
     inputs.push({ ...input, readOnly: readOnly && !made.includes(input.path) });
   }
-  for (const { rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
-    if (snapshot?.enabled === false || snapshot?.snapshot_path === undefined) continue;
+  for (const { path, rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
+    if (snapshot === undefined || snapshot.enabled === false) continue;
+    await checkWayBack(path, workspace, here(path), [workspace, ...writePaths]);
+    if (snapshot.snapshot_path === undefined) continue;
     if ((await plainBelow(workspace, here(snapshot.snapshot_path), [workspace, dataDir])) !== null) continue;
     throw new BatonError(
       'E_PERMISSION_DENIED',
@@ -86,11 +92,49 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   return { workspace, readPaths, writePaths, inputs, apart, git };
 }
 
+/** No agent sees the data folder; only the worktrees that Baton makes there are worked in. */
+async function checkPlace(workspace: string, dataDir: string): Promise<void> {
+  const data = await resolveIn(process.cwd(), dataDir);
+  if (!isBelow(workspace, [data]) || isBelow(workspace, [join(data, 'worktrees')])) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `the workspace ${workspace} lies in the data folder ${data}, which no agent sees`,
+    'work in another folder, or keep the data elsewhere',
+  );
+}
+
+function checkSettings(git: GitInfo | null): void {
+  const why = git === null ? null : whyNotPlain(git);
+  if (why !== null) throw new BatonError('E_PERMISSION_DENIED', `${why}; an agent may have written that`, 'look at it');
+}
+
+/** To take something back is to write it. */
+async function checkWayBack(named: string, workspace: string, path: string, roots: readonly string[]): Promise<void> {
+  const real = await resolveParentIn(workspace, path);
+  if (isBelow(real, roots)) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `the output ${named} has a snapshot and is at ${real}, which is neither in the workspace nor in a path that may be written`,
+    'name it in write_paths, or leave out rollback_snapshot',
+  );
+}
+
 /** A path, or the folder above it that has to be made with it. */
 function topmostNew(path: string): string {
   let at = path;
   while (!existsSync(at) && dirname(at) !== at && !existsSync(dirname(at))) at = dirname(at);
   return at;
+}
+
+/** Where a path that is granted really is. One of the workspace stays in it: an agent could make a link there, for the next one to follow. */
+async function realGrant(named: string, path: string, workspace: string, given: string): Promise<string> {
+  const real = await resolveIn(workspace, path);
+  if (!isBelow(resolve(workspace, path), [workspace, resolve(given)]) || isBelow(real, [workspace])) return real;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `${named} is granted as a path of the workspace, and a symlink leads from there to ${real}`,
+    `name ${real} itself, if that is meant`,
+  );
 }
 
 async function realFolder(path: string): Promise<string> {

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BatonError } from '../core/errors.ts';
@@ -29,6 +29,8 @@ export interface Where {
   readonly dataDir: string;
   /** Where the snapshots of this run are kept, in the data folder. */
   readonly folder: string;
+  /** Nothing is put back outside of these, nor taken for that; the workspace where they are left out. */
+  readonly roots?: readonly string[];
 }
 
 const Snapshot = z.strictObject({
@@ -65,6 +67,7 @@ export interface Restored {
 }
 
 const MANIFEST = 'manifest.json';
+const REPOSITORY = 'repository';
 const Manifest = z.strictObject({ version: z.literal(1), snapshots: z.array(Snapshot) });
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
@@ -90,6 +93,7 @@ export async function takeSnapshots(wanted: readonly Wanted[], where: Where): Pr
     return taken;
   } catch (cause) {
     await discardSnapshots(taken);
+    await dropEmpty(where.folder);
     throw cause;
   }
 }
@@ -112,7 +116,7 @@ async function take(wanted: Wanted, where: Where): Promise<Snapshot> {
   try {
     return await takeOne(id, folder, wanted, where);
   } catch (cause) {
-    await rm(folder, { recursive: true, force: true });
+    await dropUnlisted(folder, id);
     if (cause instanceof BatonError) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     const known = code === 'ENOSPC' || code === 'EDQUOT' ? 'E_STORE_FULL' : 'E_PERMISSION_DENIED';
@@ -124,6 +128,9 @@ async function takeOne(id: string, folder: string, wanted: Wanted, where: Where)
   const path = await resolveParentIn(where.workspace, wanted.path);
   if (isBelow(path, [where.dataDir])) {
     throw new BatonError('E_PERMISSION_DENIED', `${wanted.path} is in the data folder, of which no snapshot is taken`);
+  }
+  if (!isBelow(path, where.roots ?? [where.workspace])) {
+    throw new BatonError('E_PERMISSION_DENIED', `${wanted.path} is at ${path}, which is not ours to put back`);
   }
   const repo = await repositoryOf(path);
   const asked = await askedPlace(wanted, where);
@@ -244,6 +251,10 @@ interface Kept {
 const refOf = (id: string): string => `refs/baton/snapshots/${id}`;
 const wayOf = (path: string, repo: GitInfo): Bytes => toBytes(path).slice(toBytes(repo.root).length).replace(/^\//, '');
 
+/** Before there is a ref: by this it is found again if we die before the manifest names it. */
+const noteRepository = (folder: string, { root }: GitInfo): Promise<void> =>
+  writeFile(join(folder, REPOSITORY), root, { mode: 0o600, flush: true });
+
 /** GIT_STASH: HEAD's tree with the path as it is now, as a commit that only our ref leads to. */
 async function keepCommit(
   id: string,
@@ -259,6 +270,7 @@ async function keepCommit(
   const commit = await gitText(repo.root, ['commit-tree', ...parents, '-m', `Baton's snapshot of ${path}`, tree], {
     env,
   });
+  await noteRepository(folder, repo);
   await gitText(repo.root, ['update-ref', refOf(id), commit, ''], { env });
   await rm(join(folder, 'index'), { force: true });
   return { ref: refOf(id), patch: null, listing: kept };
@@ -299,6 +311,7 @@ async function keepPatch(
   const from = repo.head ?? (await emptyTree(repo.root, env));
   const patch = join(folder, 'snapshot.patch');
   await writeFile(patch, await patchBetween(repo.root, from, tree, env), { mode: 0o600 });
+  await noteRepository(folder, repo);
   if (repo.head !== null) await gitText(repo.root, ['update-ref', refOf(id), repo.head, '']);
   await clearScratch(folder);
   return { ref: refOf(id), patch, listing: kept };
@@ -362,6 +375,7 @@ export async function restore(snapshots: readonly Snapshot[]): Promise<Restored[
   }
   // Only now: as long as the manifest names them, another process may need them. A copy that was asked for stays where it is.
   for (const snapshot of done) await dropOwn(snapshot);
+  for (const { folder } of done) await dropEmpty(folder);
   return results;
 }
 
@@ -461,6 +475,38 @@ export async function discardSnapshots(snapshots: readonly Snapshot[]): Promise<
     if (snapshot.second !== null) await discardSecond(snapshot, snapshot.second);
     await dropOwn(snapshot);
   }
+  for (const { folder } of snapshots) await dropEmpty(folder);
+}
+
+/** A snapshot that no manifest names, with its ref, where it got that far. */
+async function dropUnlisted(own: string, id: string): Promise<void> {
+  // Without the note there is no ref, and without the repository neither.
+  const root = await readFile(join(own, REPOSITORY), 'utf8').catch(() => null);
+  const info = root === null ? null : await gitInfo(root).catch(() => null);
+  if (info !== null) await git(info.root, ['update-ref', '-d', refOf(id)]);
+  await rm(own, { recursive: true, force: true });
+}
+
+async function dropEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    // Something is in it, or another one was faster.
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(cause.code ?? '')) throw cause;
+  });
+}
+
+/**
+ * Removes what somebody who died left in a folder of snapshots beside those that the manifest names. Who may be taking some is asked for
+ * after they were listed: those that come later are not in the list.
+ */
+export async function sweepSnapshots(folder: string, isInUse: () => Promise<boolean>): Promise<void> {
+  const names = await readdir(folder);
+  if (await isInUse()) return;
+  const known = new Set((await readManifest(folder)).map(({ id }) => id));
+  for (const name of names) {
+    if (/^[0-9a-f]{16}$/.test(name) && !known.has(name)) await dropUnlisted(join(folder, name), name);
+    else if (name.startsWith(`${MANIFEST}.`)) await rm(join(folder, name), { force: true });
+  }
+  await dropEmpty(folder);
 }
 
 /** The copy in the workspace goes only where it still is one: somebody may have put something else there. */

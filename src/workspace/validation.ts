@@ -4,11 +4,12 @@
  */
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import type { startProgram } from '../process/start.ts';
 import type { Exit, Program, SandboxSpec } from '../process/types.ts';
+import { whereIs } from '../process/where.ts';
 import { resolveIn } from './paths.ts';
 
 export type Expects = 'EXIT_CODE_0' | 'MATCH_FOUND' | 'NO_MATCH' | 'FILE_EXISTS';
@@ -68,7 +69,7 @@ const told = (status: Verdict['status'], reason: string): Verdict => ({
 
 /** A command beside FILE_EXISTS has to succeed as well, unless it is no command but the name of the file. */
 async function validateFile({ command, path }: Check, how: How): Promise<Verdict> {
-  const named = command !== undefined && (await fileState(how.workspace, command)) !== 'missing' ? command : undefined;
+  const named = command !== undefined && isName(command, path, how) ? command : undefined;
   const file = path ?? named;
   if (command !== undefined && named === undefined) {
     const ran = await run(command, how);
@@ -78,6 +79,17 @@ async function validateFile({ command, path }: Check, how: How): Promise<Verdict
   }
   if (file === undefined) return told('FAIL', 'FILE_EXISTS needs a path or a command, and there is neither');
   return { ...told('PASS', ''), ...(await judgeFile(how.workspace, file)) };
+}
+
+/**
+ * Whether what stands in the place of a command is the name of a file. That is told by how it is written: what is there by now was made by
+ * whom we check.
+ */
+function isName(command: string, path: string | undefined, { workspace, env }: How): boolean {
+  if (path !== undefined) return resolve(workspace, command) === resolve(workspace, path);
+  return (
+    /^[^\s;&|<>()$`"'*?#~!{}\\]+$/.test(command) && !/^\.\.?\//.test(command) && whereIs(command, env['PATH']) === null
+  );
 }
 
 type Judged = Pick<Verdict, 'status' | 'reason'>;

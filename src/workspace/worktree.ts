@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
-import { type GitAnswer, type GitInfo, git, gitInfo, gitText } from './git.ts';
+import { type GitAnswer, type GitInfo, git, gitInfo, gitText, whyNotPlain } from './git.ts';
+import { at, raw, toBytes } from './tree.ts';
 
 export interface Worktree {
   readonly taskId: string;
@@ -32,6 +33,8 @@ export interface Closed {
   readonly merged: boolean;
   /** The worktree and its branch are still there. */
   readonly kept: boolean;
+  /** There may be work that the user's branch does not have. */
+  readonly unmerged: boolean;
   readonly reason: string;
 }
 
@@ -75,6 +78,8 @@ export async function openWorktree(input: {
   const info = await gitInfo(input.repo);
   if (info === null)
     throw new BatonError('E_FILE_NOT_FOUND', `a worktree needs a git repository, and ${input.repo} is in none`);
+  const why = whyNotPlain(info);
+  if (why !== null) throw new BatonError('E_PERMISSION_DENIED', `${why}; an agent may have written that`, 'look at it');
   if (info.head === null) {
     throw new BatonError('E_FILE_NOT_FOUND', `a worktree needs a commit to begin at, and ${info.root} has none yet`);
   }
@@ -136,9 +141,11 @@ async function worktreesOf(root: string): Promise<{ readonly path: string; reado
 
 /** Commits what was left uncommitted, merges where that is asked for and safe, and removes what is not needed any more. */
 export async function closeWorktree(worktree: Worktree, options: CloseOptions): Promise<Closed> {
-  const kept = (reason: string, merged = false): Closed => ({
-    merged,
+  const kept = (reason: string, more: Partial<Closed> = {}): Closed => ({
+    merged: false,
     kept: true,
+    unmerged: true,
+    ...more,
     reason: `${reason}; the work is on the branch ${worktree.branch} in ${worktree.path}`,
   });
   const user = await gitInfo(worktree.repo);
@@ -162,12 +169,15 @@ export async function closeWorktree(worktree: Worktree, options: CloseOptions): 
     said = `merged into ${user.branch}`;
   }
   const leftOver = await removeWorktree(worktree, tip, options.dropIgnored === true);
-  return leftOver === null ? { merged, kept: false, reason: said } : kept(`${said}, but ${leftOver}`, merged);
+  if (leftOver !== null) return kept(`${said}, but ${leftOver}`, { merged, unmerged: false });
+  return { merged, kept: false, unmerged: false, reason: said };
 }
 
 /** Git for the worktree, told where it is: a `.git` file that the agent wrote has no say. */
 const inWorktree = (worktree: Worktree, args: readonly string[]): Promise<GitAnswer> =>
   git(worktree.path, args, { env: { GIT_DIR: worktree.gitDir, GIT_WORK_TREE: worktree.path } });
+
+const NESTED = 'there is a repository inside the worktree whose content would not be committed';
 
 /** Null where all that can be committed is; else why it could not be. */
 async function commitRest(worktree: Worktree): Promise<string | null> {
@@ -178,6 +188,12 @@ async function commitRest(worktree: Worktree): Promise<string | null> {
   if (on.stdout.toString('utf8').trim() !== `refs/heads/${worktree.branch}`)
     return 'the worktree is not on its branch any more';
   if ((await run(['ls-files', '-u'])).stdout.length > 0) return 'there are unresolved conflicts in the worktree';
+  const known = (await run(['ls-files', '-s', '-z'])).stdout.toString('latin1').split('\0');
+  // Git would ask it what has changed in it, and so start what its settings name; those may be an agent's.
+  const isFilled = (line: string): boolean =>
+    line.startsWith('160000 ') &&
+    existsSync(raw(at(toBytes(worktree.path), `${line.slice(line.indexOf('\t') + 1)}/.git`)));
+  if (known.some(isFilled)) return NESTED;
   const added = await run(['add', '-A', '--', '.']);
   if (added.code !== 0) return `what is in the worktree could not be added (${added.stderr})`;
   const staged = (await run(['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD', '--'])).stdout.toString(
@@ -187,7 +203,7 @@ async function commitRest(worktree: Worktree): Promise<string | null> {
   if (/(^|\0):[0-7]{6} 160000 /.test(staged)) {
     // Git would note its commit only, and nothing of what is in it.
     await run(['reset', '-q']);
-    return 'there is a repository inside the worktree whose content would not be committed';
+    return NESTED;
   }
   const done = await run(['commit', '-q', '--no-verify', '-m', `Baton: task ${worktree.taskId}`]);
   return done.code === 0 ? null : `what is in the worktree could not be committed (${done.stderr})`;
@@ -200,7 +216,7 @@ async function mergeInto(user: GitInfo, worktree: Worktree, tip: string): Promis
   if (branch === worktree.branch) return `${branch} itself is checked out in ${root}`;
   const busy = underWay(user.gitDir);
   if (busy !== null) return `${busy} is under way in ${root}`;
-  const status = await git(root, ['status', '--porcelain', '-z', '--untracked-files=no', '--ignore-submodules=none']);
+  const status = await git(root, ['status', '--porcelain', '-z', '--untracked-files=no', '--ignore-submodules=dirty']);
   if (status.code !== 0) return `git status failed in ${root} (${status.stderr})`;
   if (status.stdout.length > 0) return `there are uncommitted changes in ${root}`;
   const commit = await commitFor(root, head, tip, branch, worktree);
@@ -238,7 +254,14 @@ async function commitFor(
 
 /** Null where worktree and branch are gone; else what kept them. */
 async function removeWorktree(worktree: Worktree, tip: string, dropIgnored: boolean): Promise<string | null> {
-  const status = await inWorktree(worktree, ['status', '--porcelain', '-z', '--ignored', '--untracked-files=normal']);
+  const status = await inWorktree(worktree, [
+    'status',
+    '--porcelain',
+    '-z',
+    '--ignored',
+    '--untracked-files=normal',
+    '--ignore-submodules=dirty',
+  ]);
   const names = status.stdout
     .toString('utf8')
     .split('\0')

@@ -1,4 +1,5 @@
 /** `baton run`, `work`, `logs`, `report` and `demo` as a user calls them. The agents are small scripts. */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -146,6 +147,21 @@ describe('baton run', () => {
       exit: 0,
       err: expect.stringContaining('tried again') as string,
     });
+  });
+
+  test('a person who is waited for in a chain is what all of it waits for', () => {
+    const chain = (id: string, agent: string): Record<string, unknown> => {
+      const made = task(agent, { task_id: id });
+      return { ...made, session: { ...(made['session'] as object), workflow_pattern: 'CHAIN' } };
+    };
+    const ran = run([chain('A', 'liar'), chain('B', 'good')]);
+    expect([ran.exit, ran.out]).toEqual([3, expect.stringContaining('[AOP:STATUS] partial')]);
+  });
+
+  test('an objective may be long, and said again in its session it is the same task', () => {
+    const words = ['run', `write out.txt ${'please '.repeat(60)}`, '--agent', 'good', '--session', 'S-words'];
+    expect(baton(words, '', dir)).toMatchObject({ exit: 0 });
+    expect(baton(words, '', dir)).toMatchObject({ exit: 0, err: expect.stringContaining('is done already') as string });
   });
 
   test('words are an objective; a path that is not there is no objective', () => {
@@ -359,5 +375,51 @@ describe('a TASK that fails its schema', () => {
       exit: 1,
       err: expect.stringContaining('/task/budgets/max_cost_usd') as string,
     });
+  });
+});
+
+describe('a person says what becomes of a task in review', () => {
+  const idOf = (): string =>
+    (baton(['task', 'list', '--json'], '', dir).json() as unknown as { id: string }[])[0]?.id ?? '';
+  const git = (...args: string[]): string => execFileSync('git', ['-C', dir, ...args], { encoding: 'utf8' }).trim();
+
+  test('cancel puts its outputs back at once', () => {
+    writeFileSync(join(dir, 'out.txt'), 'before');
+    script('half', 'echo half > out.txt', block('success', '- out.txt written'));
+    writeFileSync(join(dir, '.baton/config.yaml'), 'agents: { half: { kind: command, command: ["./half.sh"] } }\n');
+    const outputs = [
+      { type: 'FILE', path: 'out.txt', rollback_snapshot: { enabled: true } },
+      { type: 'FILE', path: 'missing.txt' },
+    ];
+    expect(run(task('half', { expected_outputs: outputs })).exit).toBe(3);
+    expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('half\n');
+    const ran = baton(['task', 'cancel', idOf()], '', dir);
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('1 of 1 outputs put back')]);
+    expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('before');
+  });
+
+  test('done is merged first, and refused where that cannot be', () => {
+    writeFileSync(join(dir, '.gitignore'), '.baton/\n');
+    writeFileSync(join(dir, 'README.md'), 'hello\n');
+    git('init', '-q', '-b', 'main', '.');
+    for (const [name, value] of [
+      ['email', 't@example.org'],
+      ['name', 't'],
+    ] as const)
+      git('config', `user.${name}`, value);
+    git('add', '.');
+    git('commit', '-q', '-m', 'first');
+    const extensions = { x_worktree: true, x_human_review_required: true };
+    expect(run(task('good', { extensions })).exit).toBe(3);
+    writeFileSync(join(dir, 'README.md'), 'by hand\n');
+    const refused = baton(['task', 'move', idOf(), 'done'], '', dir);
+    expect([refused.exit, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/not merged: there are uncommitted changes/),
+    ]);
+    expect(existsSync(join(dir, 'out.txt'))).toBe(false);
+    git('checkout', '-q', 'README.md');
+    expect(baton(['task', 'move', idOf(), 'done'], '', dir).exit).toBe(0);
+    expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('done\n');
   });
 });

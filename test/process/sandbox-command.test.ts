@@ -100,6 +100,18 @@ test('what is hidden and in no folder that is shown needs no cover; a file is co
   expect(seen.join()).not.toMatch(/data|absent/);
 });
 
+test('folders above what is hidden or fixed are mounts themselves, for what is a mount cannot be renamed', () => {
+  const host = hostOf(['/ws/a/b/data/x', '/ws/.git/hooks/x']);
+  const binds = [
+    { path: '/ws/.git', writable: true, fixed: true },
+    { path: '/ws/.git/hooks', writable: false },
+  ];
+  const asked = spec({ writePaths: ['/ws', '/ws/a'], binds, hide: ['/ws/a/b/data'] });
+  expect(mounts(asked, host).filter((each) => each.includes('/ws'))).toEqual([
+    ...['bind /ws', 'bind /ws/.git', 'bind /ws/a', 'ro-bind /ws/.git/hooks', 'bind /ws/a/b', 'tmpfs /ws/a/b/data'],
+  ]);
+});
+
 test('links on the way are made again where they would be missing', () => {
   const host = hostOf(['/disk/ws/a', '/disk/claude/c', '/usr/bin/x'], {
     '/bin': 'usr/bin',

@@ -3,14 +3,23 @@
  * run's record has to say the same.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { SandboxProbe } from '../../src/process/sandbox.ts';
-import { makeWorld, type Ran, reportText, type TaskParts, taskOf, type World, type WorldOptions } from './world.ts';
+import {
+  makeRepository,
+  makeWorld,
+  type Ran,
+  reportText,
+  type TaskParts,
+  taskOf,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 const fake = vi.hoisted((): { probe: SandboxProbe | null } => ({ probe: null }));
 vi.mock('../../src/process/sandbox.ts', async (original) => {
@@ -152,10 +161,10 @@ describe.skipIf(!probed.ok)('what an agent sees', () => {
 
   test('no process but its own', async () => {
     const { out } = await attempt(
-      `for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done; kill -9 ${process.pid} && echo KILLED; echo "me: $$"`,
+      `for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done; kill -0 ${process.pid} && echo SIGNALLED; echo "me: $$"`,
     );
     expect(out).not.toContain('vitest');
-    expect(out).not.toContain('KILLED');
+    expect(out).not.toContain('SIGNALLED');
     expect(Number(/me: (\d+)/.exec(out)?.[1])).toBeLessThan(100);
   });
 });
@@ -226,6 +235,70 @@ describe.skipIf(!probed.ok)('paths', () => {
     expect(readFileSync(join(world.root, 'outside/secret.txt'), 'utf8')).toBe('SECRET\n');
   });
 
+  test('a granted path that a link leads outside is refused', async () => {
+    for (const filesystem of [{ write_paths: ['link'] }, { read_paths: ['link/secret.txt'] }]) {
+      const { ran, world } = await attempt('echo x > link/new; cat link/secret.txt', {
+        before({ root, workspace, write }) {
+          write(join(root, 'outside/secret.txt'), 'SECRET\n');
+          symlinkSync(join(root, 'outside'), join(workspace, 'link'));
+        },
+        task: { access: { filesystem } },
+      });
+      expect(ran.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_PERMISSION_DENIED' } });
+      expect(readdirSync(join(world.root, 'outside'))).toEqual(['secret.txt']);
+    }
+  });
+
+  test('nobody can grant the data folder, and what is not there outside of the workspace is not made up for', async () => {
+    const { world, ran, out } = await attempt(
+      ({ dir, root }) => `
+        cat ${dir}/baton.json; echo x > ${dir}/planted; mkdir -p ${dir}/tasks/ready; echo x > ${dir}/tasks/ready/evil.md
+        echo x > ${root}/evil; mkdir ${root}/nowhere; ls ${root}/other; echo x > ok/x`,
+      {
+        before({ root, write }) {
+          write('ok/.keep', '');
+          write(join(root, 'other/secret.txt'), 'SECRET');
+        },
+        task: ({ dir, root }) => ({
+          access: {
+            filesystem: {
+              read_paths: [dir, '.'],
+              write_paths: ['.baton', join(dir, 'tasks'), join(root, 'nowhere/to/be'), '/baton-nowhere/x', 'ok'],
+            },
+          },
+        }),
+      },
+    );
+    expect(out).not.toContain('secret');
+    expect(existsSync(join(world.dir, 'planted'))).toBe(false);
+    expect(existsSync(join(world.dir, 'tasks/ready/evil.md'))).toBe(false);
+    expect(readdirSync(world.root).sort()).toEqual(['bin', 'home', 'other', 'ws']);
+    expect(world.read('ok/x')).toBe('x\n');
+    expect(enforcedIn(ran)['missing']).toEqual([
+      `writing ${join(world.root, 'nowhere/to/be')}: it is not there, and lies outside of the workspace`,
+      'writing /baton-nowhere/x: it is not there, and lies outside of the workspace',
+    ]);
+  });
+
+  test('git knows who commits, and no more of what it is told in HOME', async () => {
+    const { world, out } = await attempt(
+      'git config user.token; cat "$HOME/.gitconfig"; env; echo x > x; git add x; git commit -qm mine; git log -1 --format="%an <%ae>"',
+      {
+        before({ home, workspace, write }) {
+          execFileSync('git', ['init', '-q', workspace]);
+          // Of another user, where that can be made so: then git wants to be told that it is trusted.
+          if (process.getuid?.() === 0) execFileSync('chown', ['-R', '12345', workspace]);
+          const trusted = `[safe]\n\tdirectory = ${workspace}\n`;
+          const person = '[user]\n\tname = Ada L\n\temail = ada@example.org\n\ttoken = SECRET\n';
+          write(join(home, '.gitconfig'), person + trusted);
+        },
+      },
+    );
+    expect(out).toContain('Ada L <ada@example.org>');
+    expect(out).not.toContain('SECRET');
+    expect(world.read('x')).toBe('x\n');
+  });
+
   test('a task without the file system sees none of it', async () => {
     const world = await makeWorld({
       config: { agents: { a: { kind: 'command', command: ['sh', '-c', 'ls -A; cat README; echo x > y; pwd'] } } },
@@ -294,6 +367,109 @@ describe.skipIf(!probed.ok)('paths', () => {
     ).toEqual([...['output a.txt contradicted', 'output b.txt contradicted', 'output c.txt proven']]);
     expect(JSON.stringify(ran.events)).not.toContain('SECRET');
     expect(JSON.stringify(ran.events)).not.toContain('REACHED');
+  });
+});
+
+describe.skipIf(!probed.ok)('what Baton itself trusts', () => {
+  test.each(['require', 'off'])(
+    'what it writes before a turn follows no link of the turn before (sandbox: %s)',
+    async (sandbox) => {
+      const world = await makeWorld({
+        config: { defaults: { sandbox }, agents: { g: { kind: 'gemini', command: ['fake-gemini'] } } },
+      });
+      const victim = world.write(join(world.root, 'victim'), 'of the user');
+      const said = JSON.stringify({ type: 'message', role: 'assistant', content: reportText() });
+      world.script(
+        'fake-gemini',
+        `#!/bin/sh
+       echo turn >> turns
+       rm -f "$GEMINI_CLI_SYSTEM_DEFAULTS_PATH" 2>> refused; ln -s ${victim} "$GEMINI_CLI_SYSTEM_DEFAULTS_PATH" 2>> refused
+       ln -s ${victim} "$(dirname "$BATON_SOCKET")/other" 2>> refused
+       cat <<'END'\n${said}\n{"type":"result","status":"success","stats":{}}\nEND\n`.replaceAll('\\n', '\n'),
+      );
+      const phases = ['ONE', 'TWO'].map((id, i) => ({ phase_id: id, phase_order: i + 1, objective: id }));
+      await world.run(taskOf(world, { agent: 'g', provider: 'GEMINI', phases }));
+      expect(world.read('turns')).toBe('turn\nturn\n');
+      expect(readFileSync(victim, 'utf8')).toBe('of the user');
+      if (sandbox === 'require') expect(world.read('refused')).toMatch(/Read-only file system/);
+    },
+  );
+
+  test('its sockets are hidden, also where a granted folder holds them', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'bw-'));
+    folders.push(root);
+    mkdirSync(join(root, 'ws/run'), { recursive: true, mode: 0o700 });
+    vi.stubEnv('XDG_RUNTIME_DIR', join(root, 'ws/run'));
+    try {
+      const { world, ran, out } = await attempt(
+        `find . -type s; echo planted > run/baton/planted; mv run gone; mkdir -p run/baton; echo "mine: $(test -S "$BATON_SOCKET" && echo there)"`,
+        { root },
+      );
+      expect(readdirSync(world.path('run/baton')).some((name) => /^[0-9a-f]+\.sock$/.test(name))).toBe(true);
+      expect(readdirSync(world.path('run/baton'))).not.toContain('planted');
+      expect(existsSync(world.path('gone'))).toBe(false);
+      expect(out).not.toMatch(/\/[0-9a-f]{24}\.sock$/m);
+      expect(out).toContain('mine: there');
+      expect(ran.task.status).toBe('done');
+      await world.close();
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  test('a data folder deep in the workspace cannot be moved aside and replaced', async () => {
+    const { world, ran } = await attempt(
+      'mv deep away; mv deep/er away; mkdir -p deep/er/data; echo evil > deep/er/data/config.yaml; echo x > deep/er/x',
+      { data: 'ws/deep/er/data' },
+    );
+    expect(existsSync(join(world.dir, 'baton.json'))).toBe(true);
+    expect(existsSync(join(world.dir, 'config.yaml'))).toBe(false);
+    expect(world.read('deep/er/x')).toBe('x\n');
+    expect(ran.task.status).toBe('done');
+  });
+
+  test.each([
+    ['what is there', {}],
+    [
+      'what is writable only because something granted is not there yet',
+      { access: { filesystem: { write_paths: ['new/out'] } } },
+    ],
+  ])('the settings, hooks and attributes of a repository stay as they are: %s', async (_, task) => {
+    const { world, out } = await attempt(
+      `git config filter.evil.clean 'touch /tmp/evil'; echo '[core]' >> .git/config; echo '* filter=evil' >> .git/info/attributes
+       echo evil > .git/hooks/post-checkout; rm -rf .git/hooks .git/info .git/config; ln -s ../evil .git/hooks
+       mv .git moved && cp -r moved .git; mkdir -p evil; echo ../evil > .git/commondir
+       ln .git/config linked; echo '[core]' >> linked; rm .git/commondir; echo ../evil > .git/commondir; true`,
+      { git: true, task, before: (w) => void rmSync(w.path('.git/hooks'), { recursive: true, force: true }) },
+    );
+    const config = world.read('.git/config') ?? '';
+    expect(config).not.toContain('evil');
+    expect(config.match(/\[core\]/g)).toHaveLength(1);
+    expect(readdirSync(world.path('.git/hooks'))).toEqual([]);
+    expect(world.read('.git/info/attributes')).toBeNull();
+    expect(existsSync(world.path('.git/commondir'))).toBe(false);
+    expect(existsSync(world.path('moved'))).toBe(false);
+    expect(world.warnings.join()).toContain('commondir was made during a run');
+    expect(out).not.toBe('');
+  });
+
+  test('the settings of submodules too', async () => {
+    const { world } = await attempt(
+      'cd inner && git config filter.evil.clean evil; echo evil > ../.git/modules/inner/hooks/x; echo two > x.txt; git add . && git -c user.name=a -c user.email=a@b commit -qm two; true',
+      {
+        git: true,
+        before({ root, workspace, path }) {
+          makeRepository(join(root, 'other'));
+          const git = ['-C', workspace, '-c', 'protocol.file.allow=always'];
+          execFileSync('git', [...git, 'submodule', '--quiet', 'add', join(root, 'other'), 'inner']);
+          expect(existsSync(path('.git/modules/inner/config'))).toBe(true);
+        },
+      },
+    );
+    expect(world.read('.git/modules/inner/config')).not.toContain('evil');
+    expect(existsSync(world.path('.git/modules/inner/hooks/x'))).toBe(false);
+    const log = execFileSync('git', ['-C', world.path('inner'), 'log', '--format=%s'], { encoding: 'utf8' });
+    expect(log).toBe('two\nfirst\n');
   });
 });
 

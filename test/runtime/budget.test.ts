@@ -1,7 +1,8 @@
 /** Budgets are kept from outside: while it works where its use is streamed, after the turn where it is not, and for a session as a whole. */
 import { expect, test } from 'vitest';
+import { workOn } from '../../src/runtime/scheduler.ts';
 import { callsOf, claude, codex, fakeCli } from './small-agents.ts';
-import { makeWorld, reportText, type TaskParts, taskOf, type World } from './world.ts';
+import { makeWorld, reportText, type TaskParts, taskOf, until, type World } from './world.ts';
 
 const OFF = { defaults: { sandbox: 'off' } };
 /** A dollar for a thousand tokens. */
@@ -144,4 +145,37 @@ test("a session's limit holds for runs side by side, not for each of them", asyn
   expect(spent).toBeLessThanOrEqual(1.4 + 1e-9);
   expect(both.some(({ task }) => task.cause?.message.includes('test-session'))).toBe(true);
   expect(Date.now() - started).toBeLessThan(20_000);
+});
+
+test('what a run has used that was stopped counts for its session too', async () => {
+  const world = await makeWorld({ config: { ...OFF, ...PRICES, limits: { max_cost_usd: 1 } } });
+  fakeCli(world, 'claude', claude.begin, claude.uses('a', { input: 800, output: 0 }), 'touch begun; sleep 30');
+  const message = forClaude(world, {});
+  const running = world.run(message);
+  await until('it has used something', () => world.lives.some(({ used }) => used.tokensInput === 800));
+  const { id = '' } = (await world.store.find(message.task.task_id)) ?? {};
+  await world.store.send({
+    message: { type: 'task.cancel', id, reason: 'enough' },
+    by: { kind: 'person', name: 'me' },
+  });
+  expect((await running).task).toMatchObject({ status: 'cancelled', cost: { usd: 0.8, tokensInput: 800 } });
+  fakeCli(world, 'claude', claude.begin, claude.uses('a', { input: 300, output: 0 }), 'sleep 30');
+  const next = await world.run(forClaude(world, {}));
+  expect(next.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_COST_LIMIT_EXCEEDED' } });
+});
+
+test('what a run has used that was stopped with Baton counts for its task', async () => {
+  const world = await makeWorld({ config: { ...OFF, ...PRICES } });
+  fakeCli(world, 'claude', claude.begin, claude.uses('a', { input: 600, output: 0 }), 'sleep 30');
+  const leaving = new AbortController();
+  const message = forClaude(world, { task: { budgets: { max_tokens: 1000 } } });
+  const running = world.run(message, { leaving: leaving.signal });
+  await until('it has used something', () => world.lives.some(({ used }) => used.tokensInput === 600));
+  leaving.abort();
+  const { task } = await running;
+  expect(task).toMatchObject({ status: 'ready', attempts: 0, cost: { usd: 0.6, tokensInput: 600 } });
+  await workOn(world.host, { only: [task.id], parallel: 1, untilEmpty: true, leaving: new AbortController().signal });
+  const { task: after } = await world.ran(task.id, []);
+  expect(after).toMatchObject({ status: 'deadletter', cause: { code: 'E_COST_LIMIT_EXCEEDED' } });
+  expect(after.cost.tokensInput).toBe(1200);
 });

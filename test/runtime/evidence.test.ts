@@ -421,3 +421,26 @@ test('who it was, what it cost and when is told by Baton, not by the agent', asy
   expect(checkpoint_results).toBeUndefined();
   expect(claimOn(ran, 'checkpoint CP-MADE-UP')).toMatchObject({ verdict: 'unverified' });
 });
+
+test('in the sandbox, an input that is read-only cannot be written, though it lies where the rest can', async () => {
+  const world = await makeWorld({ config: { ...EMMA, defaults: { sandbox: 'require' } } });
+  world.write('locked.txt', 'before');
+  world.write('open.txt', 'before');
+  emma(world, 'echo after > locked.txt; echo after > open.txt; rm -f locked.txt; true', REPORT_DONE);
+  const inputs = [{ path: 'locked.txt' }, { path: 'open.txt', read_only: false }];
+  const ran = await world.run(taskOf(world, { agent: 'emma', task: { inputs } }));
+  expect(world.read('locked.txt')).toBe('before');
+  expect(world.read('open.txt')).toBe('after\n');
+  expect(ran.task.status).toBe('done');
+});
+
+test('what our own check writes beside an input is not held against the agent', async () => {
+  const world = await makeWorld({ config: EMMA });
+  world.write('src/a.txt', 'a');
+  emma(world, 'echo x > out.txt', REPORT_DONE);
+  const expected = output('out.txt', { validation: { command: 'echo cache > src/cache' } });
+  const ran = await world.run(
+    taskOf(world, { agent: 'emma', task: { inputs: [{ path: 'src' }], expected_outputs: [expected] } }),
+  );
+  expect(ran.task).toMatchObject({ status: 'done', cause: null });
+});

@@ -1,36 +1,41 @@
 /** What a Baton that died left behind is found, ended and finished, once; what a live one does is not touched. Real processes, really killed. */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Event } from '../../src/core/laws/decision.ts';
 import type { TaskMessage as Message } from '../../src/core/laws/messages.ts';
 import type { Supervisor, Task } from '../../src/core/task.ts';
 import { isDead, statOf } from '../../src/process/identity.ts';
+import { runtimeFolder } from '../../src/process/runtime-folder.ts';
 import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program } from '../../src/process/types.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
-import { markOf } from '../../src/runtime/places.ts';
+import { markOf, snapshotFolder } from '../../src/runtime/places.ts';
 import { recover } from '../../src/runtime/recovery.ts';
 import { snapshotTask } from '../../src/runtime/rollback.ts';
 import { openStore } from '../../src/store/open.ts';
+import { takeSnapshots } from '../../src/workspace/snapshots.ts';
+import { openWorktree } from '../../src/workspace/worktree.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
-import { alivePids, makeWorld, newSleep, reportText, type TaskParts, taskOf, until, type World } from './world.ts';
+import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
 
 const isBoxed = (await probeSandbox()).ok;
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
-const REPORT = `cat <<'END'\n${reportText()}\nEND\n`;
 const FOREVER = 'while :; do sleep 0.05; done';
 
 const folders: string[] = [];
@@ -53,6 +58,9 @@ const workingIn = (folder: string): number[] =>
       return [];
     }
   });
+
+/** The folders that runs of a Baton have outside of its data folder. */
+const foldersOf = (pid = 0): string[] => readdirSync(runtimeFolder()).filter((name) => name.includes(`-${pid}-`));
 
 /** A folder as a user has it, in which Baton is only ever a process of its own. */
 interface Project {
@@ -120,23 +128,24 @@ const toDone = (events: readonly Event[]): readonly Event[] =>
 test.each(['SIGINT', 'SIGHUP'] as const)('%s ends the agent, and the same command goes on', async (signal) => {
   const name = newSleep();
   const project = await makeProject(
-    `echo $BATON_ATTEMPT >> trace; [ $BATON_ATTEMPT = 1 ] && { setsid sleep ${name} & sleep ${name}; }; ${REPORT}`,
+    `echo $BATON_ATTEMPT >> trace; [ $(wc -l < trace) = 1 ] && { setsid sleep ${name} & sleep ${name}; }; ${REPORT}`,
   );
   const file = project.task();
   const first = project.run(file);
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
   first.child.kill(signal);
   expect(await first.ended).toBe(1);
-  expect(first.err()).toContain('the same command goes on where it was left');
+  expect(first.err()).toContain('it goes on with the same command');
   expect(alivePids(name)).toEqual([]);
   expect((await project.look()).task).toMatchObject({ status: 'ready', run: { status: 'expired' } });
 
   const second = project.run(file);
   expect(await second.ended).toBe(0);
   const { task, events } = await project.look();
-  expect(task).toMatchObject({ status: 'done', attempts: 2 });
+  // That it was told to stop is no attempt that failed.
+  expect(task).toMatchObject({ status: 'done', attempts: 1, runs: 2 });
   expect(toDone(events)).toHaveLength(1);
-  expect(project.read('trace')).toBe('1\n2\n');
+  expect(project.read('trace')).toBe('1\n1\n');
   expect(workingIn(project.workspace)).toEqual([]);
 });
 
@@ -167,6 +176,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
     first.child.kill('SIGKILL');
     await first.ended;
     if (how === 'the agent has ended') process.kill(Number(project.read('pid')), 'SIGKILL');
+    expect(foldersOf(first.child.pid)).toHaveLength(1);
     // They go on without it.
     const size = project.read('trace').length;
     await until('they write on', () => project.read('trace').length > size + 100);
@@ -181,6 +191,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
     expect(toDone(events)).toHaveLength(1);
     expect(events.filter(({ type }) => type === 'run.swept')).toHaveLength(1);
     expect(workingIn(project.workspace)).toEqual([]);
+    expect(foldersOf(first.child.pid)).toEqual([]);
   },
 );
 
@@ -344,6 +355,7 @@ test('no verdict where a person has to look, and none on what a live Baton repor
   const asked = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions } });
   const live = await reportedBy(world, await liveSupervisor(), { task: OUT });
   await recover(world.host);
+  await recover(world.host);
   expect(await now(world, asked)).toMatchObject({ status: 'review', cause: null });
   expect((await world.ran(asked.id, [])).told('run.judged')).toMatchObject([{ passed: true }]);
   expect(await now(world, live)).toMatchObject({ status: 'review', cause: null });
@@ -362,7 +374,7 @@ test('a task that was cancelled when nobody watched over its run: its processes 
   const all: { task: Task; name: string; pid: number }[] = [];
   for (const supervisor of [deadSupervisor(), await liveSupervisor()]) {
     const task = await claimedBy(world, supervisor, parts);
-    await snapshotTask(world.dir, task.id, taskOf(world, parts), world.workspace);
+    await snapshotTask(world.dir, task.id, taskOf(world, parts), { workspace: world.workspace, writePaths: [] });
     const name = newSleep();
     // An orphan: nobody here holds it.
     const env = { PATH: process.env['PATH'], BATON_RUN_MARK: markOf(world.dir, task.run?.id ?? '') };
@@ -400,4 +412,98 @@ test('a run whose result is on disk is not done again', async () => {
   writeFileSync(join(world.dir, 'runs', task.id, 'run_result.json'), JSON.stringify(result));
   expect((await recover(world.host)).runs).toEqual([task.run?.id]);
   expect(await now(world, task)).toMatchObject({ status: 'done', attempts: 1 });
+});
+
+test('what nobody needs any more is swept: sockets without a listener, snapshots that no manifest names', async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'bs-')));
+  vi.stubEnv('XDG_RUNTIME_DIR', root);
+  const servers: Server[] = [];
+  try {
+    const world = await makeWorld({ ...AGENTS, git: true });
+    const [dead, live, young] = ['0', '1', '2'].map((digit) => join(root, 'baton', `${digit.repeat(24)}.sock`)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const path of [dead, young]) {
+      const listen = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+      spawnSync(process.execPath, ['-e', listen]);
+    }
+    const server = createServer();
+    servers.push(server);
+    await new Promise<void>((settle) => server.listen(live, settle));
+    for (const path of [dead, live]) utimesSync(path, 1, 1);
+    const folder = snapshotFolder(world.dir, 'T-lost');
+    const place = { workspace: world.workspace, dataDir: world.dir, folder };
+    await takeSnapshots([{ path: 'README.md', strategy: 'GIT_STASH', snapshotPath: null }], place);
+    rmSync(join(folder, 'manifest.json'));
+    await recover(world.host);
+    expect([dead, live, young].map((path) => existsSync(path))).toEqual([false, true, true]);
+    expect(existsSync(folder)).toBe(false);
+    const refs = execFileSync('git', ['-C', world.workspace, 'for-each-ref', 'refs/baton'], { encoding: 'utf8' });
+    expect(refs).toBe('');
+    await world.close();
+  } finally {
+    for (const server of servers) server.close();
+    vi.unstubAllEnvs();
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test('what a run is known to have used when Baton died is the cost of its task', async () => {
+  const world = await makeWorld(AGENTS);
+  const task = await claimedBy(world, deadSupervisor());
+  for (const usd of [0.25, 0.5]) await note(world, task, 'run.usage', { usd, tokensInput: 100 * usd, tokensOutput: 1 });
+  await recover(world.host);
+  expect(await now(world, task)).toMatchObject({
+    status: 'ready',
+    cost: { usd: 0.5, tokensInput: 50, tokensOutput: 1 },
+  });
+});
+
+test('one task that cannot be finished does not keep Baton from the others', async () => {
+  const world = await makeWorld(AGENTS);
+  world.write('out.txt', 'made');
+  // There is no repository.
+  const stuck = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+  const fine = await reportedBy(world, deadSupervisor(), { task: OUT });
+  const cancelled = await claimedBy(world, deadSupervisor(), { task: OUT });
+  await ask(world, { type: 'task.cancel', id: cancelled.id });
+  world.write(join(world.dir, 'snapshots', cancelled.id, 'manifest.json'), '{');
+  await recover(world.host);
+  expect(await now(world, stuck)).toMatchObject({ status: 'review', cause: null });
+  expect(await now(world, fine)).toMatchObject({ status: 'done' });
+  for (const { id } of [stuck, cancelled]) expect(world.warnings.join('\n')).toContain(`${id}: `);
+});
+
+test('ABORT_SESSION: what Baton did not come to is done by the next one', async () => {
+  const world = await makeWorld(AGENTS);
+  const task = await claimedBy(world, deadSupervisor(), { policy: { on_failure: 'ABORT_SESSION' } });
+  const [rest, elsewhere] = await world.add(
+    taskOf(world, { agent: 'a' }),
+    taskOf(world, { agent: 'a', session: { session_id: 'another' } }),
+  );
+  await ask(world, { type: 'run.fail', run: task.run?.id ?? '', code: 'E_TIMEOUT', message: 'too slow', final: true });
+  const { lastTransitionAt } = await now(world, task);
+  await until('the clock has gone on', () => Date.now() > lastTransitionAt);
+  const [later] = await world.add(taskOf(world, { agent: 'a' }));
+  await recover(world.host);
+  const statuses = await Promise.all([rest, elsewhere, later].map((one) => now(world, one as Task)));
+  expect(statuses.map(({ status }) => status)).toEqual(['cancelled', 'ready', 'ready']);
+});
+
+test.each([
+  ['done', null],
+  ['review', 'E_EVIDENCE'],
+])('a report from a worktree that nobody judged: it is merged first, and that decides (%s)', async (status, code) => {
+  const world = await makeWorld({ ...AGENTS, git: true });
+  const task = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+  const folder = join(world.dir, 'worktrees');
+  const { path } = await openWorktree({ repo: world.workspace, taskId: task.id, folder });
+  writeFileSync(join(path, 'out.txt'), 'made');
+  if (code !== null) world.write('README.md', 'of a person');
+  await recover(world.host);
+  const after = await now(world, task);
+  expect([after.status, after.cause?.code ?? null]).toEqual([status, code]);
+  expect(world.read('out.txt')).toBe(code === null ? 'made' : null);
 });

@@ -1,6 +1,7 @@
 /** After a failed attempt: the same once more after a while, another model, or the end (DECISIONS §2, §7). */
 import { expect, test } from 'vitest';
 import type { FallbackTrigger } from '../../src/core/task.ts';
+import { sessionReport } from '../../src/runtime/session.ts';
 import { callsOf, claude, codex, EMMA, emma, fakeCli, gemini, REPORT_DONE } from './small-agents.ts';
 import { makeWorld, reportText, type TaskParts, taskOf, until, type World } from './world.ts';
 
@@ -70,6 +71,14 @@ test('FIRST_ERROR takes the next model before any retry, and the RESPONSE says w
   expect(ran.task.status).toBe('done');
   expect(ran.last.response.agent).toMatchObject({ provider: 'GEMINI', model: 'gemini-x' });
   expect(ran.told('task.fallback')).toMatchObject([{ from: 'opus-x', to: 'gemini-x', trigger: 'FIRST_ERROR' }]);
+  const { store, dir } = world;
+  const report = await sessionReport({ store, dir, session: 'test-session', auditPath: 'audit', now: Date.now() });
+  expect(report.totals).toMatchObject({ runs: 2, fallbacks: 1 });
+  expect(report.agents).toMatchObject([
+    { name: 'Emma', providers: ['CLAUDE'], models: ['opus-x'], runs: 1 },
+    { name: 'gemini', providers: ['GEMINI'], models: ['gemini-x'], runs: 1 },
+  ]);
+  expect(report.cost_summary.by_model['gemini-x']).toMatchObject({ tokens_input: 10, tokens_output: 5 });
 });
 
 test('CRITICAL_ERROR is for a crash; TIMEOUT and COST_LIMIT_EXCEEDED are not, whatever stands first', async () => {
@@ -110,6 +119,24 @@ test('COST_LIMIT_EXCEEDED takes the next model, which has the budget once more',
   );
   expect(callsOf(world)).toEqual(['claude opus-x', 'codex gpt-x']);
   expect(ran.task.status).toBe('done');
+});
+
+test('COST_LIMIT_EXCEEDED: the next model has the budget once, not once for each of its attempts', async () => {
+  const world = await makeWorld({ config: OFF });
+  fakeCli(world, 'claude', claude.begin, claude.uses('m', { input: 5000, output: 1 }), 'sleep 60');
+  fakeCli(world, 'codex', codex(reportText('failure'), { input: 600, output: 0 }));
+  const ran = await world.run(
+    forClaude(world, {
+      task: { budgets: { max_tokens: 1000 } },
+      policy: {
+        max_retries: 5,
+        retry_backoff_seconds: [0],
+        alternative_models: [other('CODEX', 'gpt-x', 'COST_LIMIT_EXCEEDED')],
+      },
+    }),
+  );
+  expect(callsOf(world)).toEqual(['claude opus-x', 'codex gpt-x', 'codex gpt-x']);
+  expect(ran.task.status).toBe('deadletter');
 });
 
 test('ALL_ERRORS, said or left out, comes when the retries are used up', async () => {

@@ -1,7 +1,8 @@
 /** The way back: exactly what a task's outputs were, when it fails for good or is aborted, and nothing of anybody else's. */
-import { chmodSync, lstatSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { recover } from '../../src/runtime/recovery.ts';
 import { sessionReport } from '../../src/runtime/session.ts';
 import { EMMA, emma, output, print, REPORT_DONE } from './small-agents.ts';
 import { makeWorld, type Ran, reportText, taskOf, until, type World } from './world.ts';
@@ -174,4 +175,26 @@ test('whoever waits to write the same place begins only when the way back is ove
   expect(world.read('count.txt')?.trim()).toBe('300');
   expect(world.read('first.txt')).toBe('before 0\n');
   expect(world.read('src/0.txt')).toBe('second\n');
+});
+
+test.each([
+  ['is put back', null, 'before'],
+  ['is not touched where a person has changed it', 'by hand', 'by hand'],
+])('a task that is cancelled while it waits: what it wrote %s', async (_how, edit, after) => {
+  const world = await makeWorld({ config: EMMA });
+  world.write('out.txt', 'before');
+  emma(world, 'echo after > out.txt', REPORT_DONE);
+  const { task } = await world.run(
+    taskOf(world, { agent: 'emma', task: { expected_outputs: [kept('out.txt'), output('missing.txt')] } }),
+  );
+  expect(task.status).toBe('review');
+  await world.store.send({ message: { type: 'task.cancel', id: task.id }, by: { kind: 'person', name: 'me' } });
+  if (edit !== null) world.write('out.txt', edit);
+  await recover(world.host);
+  await recover(world.host);
+  expect(world.read('out.txt')).toBe(after);
+  const ran = await world.ran(task.id, []);
+  expect(rolledBack(ran)).toMatchObject([{ status: edit === null ? 'SUCCESS' : 'FAILED' }]);
+  expect(ran.told('rollback.failed')).toHaveLength(edit === null ? 0 : 1);
+  expect(existsSync(join(world.dir, 'snapshots', task.id, 'manifest.json'))).toBe(edit !== null);
 });

@@ -1,4 +1,4 @@
-/** One process group a run, and nothing survives it; its clocks, its heartbeats and its place among the others. */
+/** One process group a run, and nothing survives it; what others do to a run, and its place among them. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,25 +10,22 @@ import { logFolder } from '../../src/runtime/places.ts';
 import { runTask } from '../../src/runtime/run.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { openStore } from '../../src/store/open.ts';
-import { alivePids, makeWorld, newSleep, reportText, taskOf, until, type World } from './world.ts';
+import {
+  alivePids,
+  makeWorld,
+  newSleep,
+  REPORT,
+  reportText,
+  sh,
+  shellWorld,
+  taskOf,
+  until,
+  type World,
+} from './world.ts';
 
 const isBoxed = (await probeSandbox()).ok;
 const PERSON = { kind: 'person', name: 'test' } as const;
 const NEVER = new AbortController().signal;
-const REPORT = `cat <<'END'\n${reportText()}\nEND\n`;
-
-type Sandbox = 'off' | 'require';
-const sh = (script: string, more: object = {}): object => ({ kind: 'command', command: ['sh', '-c', script], ...more });
-
-const worldOf = (agents: Readonly<Record<string, string | object>>, sandbox: Sandbox = 'off'): Promise<World> =>
-  makeWorld({
-    config: {
-      defaults: { sandbox },
-      agents: Object.fromEntries(
-        Object.entries(agents).map(([name, agent]) => [name, typeof agent === 'string' ? sh(agent) : agent]),
-      ),
-    },
-  });
 
 const escapes: readonly (readonly [string, (name: string) => string])[] = [
   ['a background child', (name) => `sleep ${name} &`],
@@ -40,14 +37,14 @@ const escapes: readonly (readonly [string, (name: string) => string])[] = [
   ],
 ];
 
-test.each<Sandbox>(isBoxed ? ['off', 'require'] : ['off'])(
+test.each<'off' | 'require'>(isBoxed ? ['off', 'require'] : ['off'])(
   'what an agent leaves running ends with it (sandbox %s)',
   async (sandbox) => {
     const names = escapes.map(() => newSleep());
     const agents = Object.fromEntries(
       escapes.map(([, script], i) => [`a${i}`, `${script(names[i] as string)}\n${REPORT}`]),
     );
-    const world = await worldOf(agents, sandbox);
+    const world = await shellWorld(agents, sandbox);
     const all = await world.runAll(
       escapes.map((_, i) => taskOf(world, { agent: `a${i}` })),
       { parallel: 4 },
@@ -60,91 +57,6 @@ test.each<Sandbox>(isBoxed ? ['off', 'require'] : ['off'])(
   },
 );
 
-test('a time-out ends the one run with all of it, SIGTERM or not, and no other', async () => {
-  const [deaf, other] = [newSleep(), newSleep()];
-  const world = await worldOf({
-    deaf: `trap '' TERM; setsid sleep ${deaf} & while :; do sleep 0.05; done`,
-    slow: `sleep ${other} & until [ -e go ]; do sleep 0.05; done; ${REPORT}`,
-  });
-  const messages = [
-    taskOf(world, { agent: 'deaf', policy: { timeout_seconds: 0.6 } }),
-    taskOf(world, { agent: 'slow' }),
-  ];
-  const running = world.runAll(messages, {
-    onResult: ({ task }) => {
-      // The other one outlives it, and goes on as if nothing had been.
-      if (task.status !== 'deadletter') return;
-      expect(alivePids(other)).toHaveLength(2);
-      world.write('go', '');
-    },
-  });
-  await until('it is over', () => world.read('go') !== null).catch(() => world.write('go', ''));
-  await running;
-  const tasks = await Promise.all(messages.map(({ task }) => world.store.find(task.task_id, 'test-session')));
-  expect(tasks.map((task) => [task?.status, task?.cause?.code])).toEqual([
-    ['deadletter', 'E_TIMEOUT'],
-    ['done', undefined],
-  ]);
-  expect([...alivePids(deaf), ...alivePids(other), ...world.alive()]).toEqual([]);
-});
-
-const BEAT = `
-const { createConnection } = require('node:net');
-const { readFileSync, writeFileSync } = require('node:fs');
-const { session, task } = JSON.parse(readFileSync(process.env.BATON_TASK_FILE, 'utf8'));
-const socket = createConnection(process.env.BATON_SOCKET);
-const beat = () => socket.write(JSON.stringify({ aop_version: '2.0.2-C', message_type: 'EVENT', event: 'HEARTBEAT', session_id: session.session_id, task_id: task.task_id,
-  timestamp: new Date().toISOString(), agent: 'beats', progress_percentage: 50 }) + '\\n');
-beat();
-const timer = setInterval(beat, 100);
-socket.on('data', (data) => writeFileSync('answers', data));
-setTimeout(() => { clearInterval(timer); socket.end(); }, 3500);
-socket.on('close', () => console.log(${JSON.stringify(reportText())}));
-`;
-
-test('heartbeats: who is silent is ended, warned of or let be; who speaks lives on', async () => {
-  const silent = `sleep 3.5; ${REPORT}`;
-  const dots = `i=0; while [ $i -lt 35 ]; do printf .; i=$((i+1)); sleep 0.1; done; echo; ${REPORT}`;
-  const beats = { kind: 'command', command: [process.execPath, '-e', BEAT] };
-  const world = await worldOf({ silent, dots, beats });
-  const task = (agent: string, onFailure: 'ABORT' | 'WARN' | 'CONTINUE') => {
-    const beat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 10, on_heartbeat_failure: onFailure };
-    return taskOf(world, { agent, policy: { heartbeat: beat } });
-  };
-  const [aborted, dotted, beating, warned, left] = await world.runAll(
-    [
-      task('silent', 'ABORT'),
-      task('dots', 'ABORT'),
-      task('beats', 'ABORT'),
-      task('silent', 'WARN'),
-      task('silent', 'CONTINUE'),
-    ],
-    { parallel: 5 },
-  );
-  expect(aborted?.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_HEARTBEAT_FAILURE' } });
-  expect(aborted?.last.response.error_details).toMatchObject({ code: 'E_HEARTBEAT_FAILURE' });
-  expect([dotted, beating, warned, left].map((ran) => ran?.task.status)).toEqual(['done', 'done', 'done', 'done']);
-  expect(world.read('answers')).toContain('"accepted"');
-  expect([dotted, beating].flatMap((ran) => ran?.told('run.silent'))).toEqual([]);
-  expect(warned?.told('run.silent')).toMatchObject([{ code: 'E_HEARTBEAT_FAILURE', policy: 'WARN' }]);
-  expect(left?.told('run.silent')).toMatchObject([{ code: 'E_HEARTBEAT_FAILURE', policy: 'CONTINUE' }]);
-  expect(world.warnings.filter((text) => text.includes('no sign of life'))).toEqual([
-    expect.stringContaining(warned?.task.id ?? ''),
-  ]);
-  expect(JSON.stringify(warned?.last.response)).toContain('E_HEARTBEAT_FAILURE');
-  expect(world.alive()).toEqual([]);
-});
-
-test('a time-out that may not end the run is written down, and the run goes on', async () => {
-  const world = await worldOf({ a: `sleep 1; ${REPORT}` });
-  const { task, told, last } = await world.run(
-    taskOf(world, { agent: 'a', policy: { timeout_seconds: 0.2, auto_terminate_on_timeout: false } }),
-  );
-  expect(task.status).toBe('done');
-  expect(told('run.overdue')).toMatchObject([{ code: 'E_TIMEOUT' }]);
-  expect(JSON.stringify(last.response)).toContain('E_TIMEOUT');
-});
-
 const snapshotOf = (path: string) => ({
   type: 'text',
   path,
@@ -153,7 +65,7 @@ const snapshotOf = (path: string) => ({
 
 test('a task that another client cancels: its run stops, its processes end, its work is taken back', async () => {
   const name = newSleep();
-  const world = await worldOf({ a: `echo after > out.txt; setsid sleep ${name} & sleep ${name}` });
+  const world = await shellWorld({ a: `echo after > out.txt; setsid sleep ${name} & sleep ${name}` });
   world.write('out.txt', 'before\n');
   const client = await openStore(world.dir);
   try {
@@ -190,7 +102,7 @@ const claim = async (world: World, id: string): Promise<Task> => {
 };
 
 test('a task that was cancelled before its run began to listen is not begun', async () => {
-  const world = await worldOf({ a: `touch begun; ${REPORT}` });
+  const world = await shellWorld({ a: `touch begun; ${REPORT}` });
   const [added] = await world.add(taskOf(world, { agent: 'a' }));
   const task = await claim(world, added?.id ?? '');
   await world.store.send({ message: { type: 'task.cancel', id: task.id }, by: PERSON });
@@ -201,7 +113,7 @@ test('a task that was cancelled before its run began to listen is not begun', as
 
 test('a check that is under way ends with its run', async () => {
   const name = newSleep();
-  const world = await worldOf({ a: `echo made > out.txt; ${REPORT}` });
+  const world = await shellWorld({ a: `echo made > out.txt; ${REPORT}` });
   const leaving = new AbortController();
   const validation = { command: `sleep ${name}`, expects: 'EXIT_CODE_0' as const };
   const running = world.run(
@@ -211,12 +123,13 @@ test('a check that is under way ends with its run', async () => {
   await until('it is checked', () => alivePids(`sleep\0${name}`).length === 1);
   leaving.abort();
   const { task } = await running;
-  expect(task).toMatchObject({ status: 'ready', cause: { code: 'E_RUN_EXPIRED' } });
+  expect(task).toMatchObject({ status: 'ready', attempts: 0, cause: { code: 'E_RUN_EXPIRED' } });
+  expect(task.cause?.message).toContain('asked to stop');
   expect(alivePids(name)).toEqual([]);
 });
 
 test('a task that is made ready while it runs is begun again only when the first run is over', async () => {
-  const world = await worldOf({
+  const world = await shellWorld({
     a: `echo start $BATON_ATTEMPT >> trace
 trap 'sleep 0.7; echo end 1 >> trace; exit 1' TERM
 if [ $BATON_ATTEMPT = 1 ]; then while :; do sleep 0.05; done; fi
@@ -233,7 +146,7 @@ ${REPORT}`,
 });
 
 test('the same, when it is another Baton that takes the task', async () => {
-  const world = await worldOf({
+  const world = await shellWorld({
     a: `echo start $BATON_ATTEMPT >> trace
 trap 'sleep 0.7; echo end 1 >> trace; exit 1' TERM
 if [ $BATON_ATTEMPT = 1 ]; then while :; do sleep 0.05; done; fi
@@ -252,7 +165,7 @@ ${REPORT}`,
 
 test('fifty runs at once leave nothing', async () => {
   const name = newSleep();
-  const world = await worldOf({ a: `sleep ${name} & setsid sleep ${name} & ${REPORT}` });
+  const world = await shellWorld({ a: `sleep ${name} & setsid sleep ${name} & ${REPORT}` });
   const messages = Array.from({ length: 50 }, () => taskOf(world, { agent: 'a' }));
   const all = await world.runAll(messages, { parallel: 50 });
   expect(all.filter(({ task }) => task.status === 'done')).toHaveLength(50);
@@ -260,7 +173,7 @@ test('fifty runs at once leave nothing', async () => {
 });
 
 test('an agent that closes its output and works on is waited for', async () => {
-  const world = await worldOf({ a: `${REPORT}\nexec 1>&- 2>&-\nsleep 0.7\necho made > out.txt` });
+  const world = await shellWorld({ a: `${REPORT}\nexec 1>&- 2>&-\nsleep 0.7\necho made > out.txt` });
   const { task } = await world.run(
     taskOf(world, { agent: 'a', task: { expected_outputs: [{ type: 'text', path: 'out.txt' }] } }),
   );
@@ -269,7 +182,7 @@ test('an agent that closes its output and works on is waited for', async () => {
 
 test('an agent that prints 200 MB costs no memory, and all of it is in the log', async () => {
   const bytes = 200 * 1024 * 1024;
-  const world = await worldOf({
+  const world = await shellWorld({
     a: `yes 'a line of what some agents print all day long' | head -c ${bytes}; echo; ${REPORT}`,
   });
   const before = process.memoryUsage().rss;
@@ -287,20 +200,9 @@ test('an agent that prints 200 MB costs no memory, and all of it is in the log',
 });
 
 test('a prompt that nobody reads', async () => {
-  const world = await worldOf({ a: `sleep 0.3; ${REPORT}` });
+  const world = await shellWorld({ a: `sleep 0.3; ${REPORT}` });
   const { task } = await world.run(taskOf(world, { agent: 'a', objective: 'Read this. '.repeat(18_000) }));
   expect(task.status).toBe('done');
-});
-
-test('progress that is told often is written down seldom, and its last word is kept', async () => {
-  const script = `
-for (let i = 1; i <= 200; i++) console.log(JSON.stringify({ aop_version: '2.0.2-C', message_type: 'EVENT', event: 'PROGRESS_UPDATE', session_id: 'test-session', task_id: 'P-1',
-  timestamp: new Date().toISOString(), agent: 'a', progress: { percentage: i / 2, message: 'step ' + i } }));
-console.log(${JSON.stringify(reportText())});`;
-  const world = await worldOf({ a: { kind: 'command', command: [process.execPath, '-e', script] } });
-  const { told, last } = await world.run(taskOf(world, { agent: 'a', task: { task_id: 'P-1' } }));
-  expect(told('run.progress').map((detail) => detail['percentage'])).toEqual([0.5, 100]);
-  expect(last.response.progress_log).toMatchObject({ progress_percentage: 100 });
 });
 
 /** Each run notes how many there are while it is there. */
@@ -309,7 +211,7 @@ const mostOf = (world: World, file: string): number =>
   Math.max(...(world.read(file) ?? '0').trim().split('\n').map(Number));
 
 test('never more at once than `parallel`, and as many as that', async () => {
-  const world = await worldOf({ a: COUNT.replace('$1', 'counts') });
+  const world = await shellWorld({ a: COUNT.replace('$1', 'counts') });
   await world.runAll(
     Array.from({ length: 8 }, () => taskOf(world, { agent: 'a' })),
     { parallel: 3 },

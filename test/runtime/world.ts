@@ -266,6 +266,25 @@ export const reportText = (status: 'success' | 'failure' | 'partial' = 'success'
     '[AOP:END]',
   ].join('\n');
 
+/** The same, for a shell to say. */
+export const REPORT = `cat <<'END'\n${reportText()}\nEND\n`;
+
+/** An agent that is a script of the shell, as config has it. */
+export const sh = (script: string, more: object = {}): object => ({
+  kind: 'command',
+  command: ['sh', '-c', script],
+  ...more,
+});
+
+/** A world with agents by name: a script, or what config says of one. */
+export const shellWorld = (
+  agents: Readonly<Record<string, string | object>>,
+  sandbox: 'off' | 'require' = 'off',
+): Promise<World> => {
+  const entries = Object.entries(agents).map(([name, agent]) => [name, typeof agent === 'string' ? sh(agent) : agent]);
+  return makeWorld({ config: { defaults: { sandbox }, agents: Object.fromEntries(entries) } });
+};
+
 const pids = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

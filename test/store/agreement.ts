@@ -403,12 +403,19 @@ const steps = fc.oneof(
   message(
     6,
     'judge',
-    fc.record({ at: pick, back, passed: fc.constantFrom(true, true, true, false) }),
-    (model, { at, back: older, passed }) => ({
+    fc.record({ at: pick, back, passed: fc.constantFrom(true, true, true, false), final: some(fc.boolean()) }),
+    (model, { at, back: older, ...rest }) => ({
       type: 'run.judge',
       run: runOf(model, indexIn(model, 'review', at), older),
-      passed,
+      ...said(rest),
     }),
+    runtimeMostly,
+  ),
+  message(
+    2,
+    'charge',
+    fc.record({ at: pick, back, usd: fc.nat(2) }),
+    (model, { at, back: older, usd }) => ({ type: 'run.charge', run: runOf(model, at, older), cost: { usd } }),
     runtimeMostly,
   ),
   message(
@@ -432,11 +439,13 @@ const steps = fc.oneof(
       back,
       result: fc.oneof(outcome, fc.constantFrom('none', 'none', 'none', 'unreadable' as const)),
       gone: some(fc.boolean()),
+      reason: some(fc.constant('leaving' as const)),
+      usd: some(fc.nat(2)),
     }),
-    (model, { at, back: older, ...rest }) => ({
+    (model, { at, back: older, usd, ...rest }) => ({
       type: 'run.resume',
       run: runOf(model, indexIn(model, 'in-progress', at), older),
-      ...said(rest),
+      ...said({ ...rest, cost: usd === undefined ? undefined : { usd } }),
     }),
   ),
   message(1, 'note', pick, (model, at) => ({ type: 'note', event: 'noted', task: idAt(model, at), detail: {} })),

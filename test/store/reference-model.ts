@@ -401,6 +401,12 @@ type OfRun = Extract<TaskMessage, { readonly run: string }>;
 
 function ofRun(model: Model, task: ModelTask, message: OfRun, by: Actor): Said {
   if (message.type === 'run.judge') return judge(model, task, message, by);
+  if (message.type === 'run.charge') {
+    if (by.kind !== 'runtime') return no('E_PERMISSION_DENIED');
+    if (isCurrent(task, message.run)) return same(task);
+    task.usd += message.cost.usd ?? 0;
+    return yes(task.id);
+  }
   if (message.type === 'run.report' && message.messageId !== undefined && task.messages.includes(message.messageId)) {
     return same(task);
   }
@@ -421,7 +427,12 @@ function resume(model: Model, task: ModelTask, message: Extract<OfRun, { type: '
   const run = task.run as ModelRun;
   if (run.seen + run.leaseMs > model.now && message.gone !== true) return no('E_RUN_ALIVE');
   if (message.result === 'unreadable') return yes(task.id);
-  if (message.result === 'none') {
+  task.usd += message.cost?.usd ?? 0;
+  if (message.result === 'none' && message.reason === 'leaving') {
+    end(model, task, 'expired', null);
+    put(model, task, 'ready', 'E_RUN_EXPIRED');
+    task.attempts--;
+  } else if (message.result === 'none') {
     end(model, task, 'expired', null);
     put(model, task, counted(task) < 5 || counted(task) <= task.maxRetries ? 'ready' : 'deadletter', 'E_RUN_EXPIRED');
   } else if (message.result === 'failed') {
@@ -437,7 +448,7 @@ function judge(model: Model, task: ModelTask, message: Extract<OfRun, { type: 'r
   if (task.status === 'done' && task.run?.id === message.run) return same(task);
   if (task.status !== 'review' || task.run?.id !== message.run) return no('E_STALE_RUN');
   if (!message.passed) {
-    if (!again(model, task, 'E_EVIDENCE')) task.cause = 'E_EVIDENCE';
+    if (message.final === true || !again(model, task, 'E_EVIDENCE')) task.cause = 'E_EVIDENCE';
   } else if (task.run.outcome === 'done' && !task.reviewRequired) {
     put(model, task, 'done', null);
   } else {

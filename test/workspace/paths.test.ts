@@ -73,5 +73,7 @@ test('a plain path has no link between it and its root', async () => {
 test('a path for one folder is found in the one that stands in for it', () => {
   expect(rebase('/home/p/src/a', '/home/p', '/wt')).toBe('/wt/src/a');
   expect(rebase('src/a', '/home/p', '/wt')).toBe('src/a');
+  expect(rebase('src/a', '/home/p', '/home/p/.baton/wt')).toBe('src/a');
+  expect(rebase('/home/p/src/a', '/home/p', '/home/p/.baton/wt')).toBe('/home/p/.baton/wt/src/a');
   expect(rebase('/home/p-other/a', '/home/p', '/wt')).toBe('/home/p-other/a');
 });

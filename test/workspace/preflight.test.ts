@@ -1,6 +1,6 @@
 /** What is refused before a run, and what is found out for one. */
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { effectiveAccess } from '../../src/protocol/aop2/policy.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/schema.ts';
@@ -88,6 +88,8 @@ test('what may not be is E_PERMISSION_DENIED', async () => {
   const snapshot = (path: string): Task => ({
     expected_outputs: [{ path: 'x', rollback_snapshot: { snapshot_path: path } }],
   });
+  const output = (path: string): Task => ({ expected_outputs: [{ path, rollback_snapshot: { enabled: true } }] });
+  symlinkSync(outside, join(ws, 'away'));
   const denied: (() => Promise<unknown>)[] = [
     () => fly(ws, { inputs: [{ path: join(outside, 'secret') }] }),
     () => fly(ws, { inputs: [{ path: 'link' }] }),
@@ -95,6 +97,9 @@ test('what may not be is E_PERMISSION_DENIED', async () => {
     () => fly(ws, { inputs: [{ path: '.' }], access }),
     () => fly(ws, { inputs: [{ path: 'src/a.txt' }] }, { file_system_access: false }),
     () => fly(ws, {}, { headless_mode: false }),
+    () => fly(ws, output('../outside.txt')),
+    () => fly(ws, output(join(outside, 'secret'))),
+    () => fly(ws, output('away/secret')),
     () => fly(ws, snapshot('/etc/x')),
     () => fly(ws, snapshot('../x')),
     () => fly(ws, snapshot('inner/x')),
@@ -103,7 +108,42 @@ test('what may not be is E_PERMISSION_DENIED', async () => {
   await fly(ws, { inputs: [{ path: 'src/a.txt' }, { path: 'docs\\b.txt' }], access });
   await fly(ws, {}, { headless_mode: false }, true);
   await fly(ws, snapshot('.baton/snap/x'));
+  await fly(ws, output('src/new.txt'));
+  await fly(ws, { ...output(join(outside, 'new')), access: { filesystem: { write_paths: [outside] } } });
+  await fly(ws, { expected_outputs: [{ path: '../outside.txt' }] });
   await fly(ws, { expected_outputs: [{ path: 'x', rollback_snapshot: { enabled: false, snapshot_path: '/etc/x' } }] });
+});
+
+test('the data folder is no workspace, but for the worktrees in it', async () => {
+  const data = tempFolder();
+  symlinkSync(data, join(tempFolder(), 'alias'));
+  mkdirSync(join(data, 'logs/x'), { recursive: true });
+  mkdirSync(join(data, 'worktrees/t'), { recursive: true });
+  const at = (workspace: string): Promise<Ready> => {
+    const whole = message(workspace);
+    return preflight({ message: whole, workspace, access: effectiveAccess(whole), hasTerminal: false, dataDir: data });
+  };
+  for (const place of [data, join(data, 'logs/x')]) {
+    await expect(at(place)).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+  }
+  await at(join(data, 'worktrees/t'));
+});
+
+test('a repository that takes its settings from elsewhere, or has its files there, is refused', async () => {
+  const repo = repository();
+  cpSync(join(repo, '.git'), join(repo, 'evil'), { recursive: true });
+  await fly(repo);
+  const refused = async (): Promise<void> => {
+    await expect(fly(repo)).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    await expect(openWorktree({ repo, taskId: 't', folder: tempFolder() })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+    });
+  };
+  write(repo, { '.git/commondir': '../evil' });
+  await refused();
+  rmSync(join(repo, '.git/commondir'));
+  gitIn(repo, 'config', 'core.worktree', dirname(repo));
+  await refused();
 });
 
 test('another system or another branch does not fit', async () => {

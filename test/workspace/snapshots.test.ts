@@ -16,7 +16,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { discardSnapshots, readManifest, restore, takeSnapshots, type Wanted } from '../../src/workspace/snapshots.ts';
+import {
+  discardSnapshots,
+  readManifest,
+  restore,
+  sweepSnapshots,
+  takeSnapshots,
+  type Wanted,
+} from '../../src/workspace/snapshots.ts';
 import { gitIn, plantHooks, repository, tempFolder, userState, write } from './helpers.ts';
 
 type Strategy = 'COPY' | 'GIT_STASH' | 'DIFF';
@@ -158,13 +165,13 @@ describe.each(STRATEGIES)('%s', (strategy) => {
     // Twice is as good as once.
     expect((await restore(taken)).map((one) => one.status)).toEqual(ALL.map(() => 'SUCCESS'));
     await discardSnapshots(taken);
-    expect(readdirSync(where(repo).folder)).toEqual([]);
+    expect(existsSync(where(repo).folder)).toBe(false);
   });
 
   test('works in a folder below the top of the repository, with a data folder elsewhere', async () => {
     const repo = workspace();
     const dataDir = tempFolder();
-    const place = { workspace: join(repo, 'tree'), dataDir, folder: join(dataDir, 's') };
+    const place = { workspace: join(repo, 'tree'), dataDir, folder: join(dataDir, 's'), roots: [repo] };
     const before = picture(repo);
     const taken = await takeSnapshots(
       [wanted('sub', strategy), wanted('../src', strategy), wanted('.', strategy)],
@@ -370,9 +377,12 @@ test('what is not allowed or not possible is refused, and nothing is left behind
   for (const place of ['../elsewhere', '/etc/baton-test', 'out/x', join(outside, 'x')]) {
     await expect(refuse(wanted('src', 'COPY', place))).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
   }
+  for (const path of ['../x', join(outside, 'x'), 'out/x']) {
+    await expect(refuse(wanted(path, 'COPY'))).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
+  }
   await expect(refuse(wanted('.baton/runs', 'COPY'))).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
   expect(gitIn(repo, 'for-each-ref', 'refs/baton')).toBe('');
-  expect(readdirSync(where(repo).folder)).toEqual([]);
+  expect(existsSync(where(repo).folder)).toBe(false);
   expect(readdirSync(outside)).toEqual([]);
 
   expect(await takeSnapshots([wanted('src', 'NONE')], where(repo))).toEqual([]);
@@ -409,4 +419,24 @@ test('a workspace that was moved away and replaced by a link is not followed', a
   symlinkSync(outside, repo);
   expect(await restore(taken)).toMatchObject([{ status: 'FAILED' }]);
   expect(readFileSync(join(outside, 'src/module.py'), 'utf8')).toBe('precious');
+});
+
+test('what somebody who died left behind is swept, with its ref, and nothing that is known or in use', async () => {
+  const repo = workspace();
+  const { folder } = where(repo);
+  const refs = (): string => gitIn(repo, 'for-each-ref', '--format=%(refname)', 'refs/baton');
+  // Dead before the manifest: the ref is there, and nobody names it.
+  const lost = await takeSnapshots([wanted('src', 'GIT_STASH'), wanted('tree', 'DIFF')], where(repo));
+  rmSync(join(folder, 'manifest.json'));
+  write(folder, { 'manifest.json.0badc0de': '{' });
+  const known = await takeSnapshots([wanted('other.txt', 'GIT_STASH')], where(repo));
+  expect(refs().trim().split('\n')).toHaveLength(3);
+  await sweepSnapshots(folder, async () => true);
+  expect(refs().trim().split('\n')).toHaveLength(3);
+  await sweepSnapshots(folder, async () => false);
+  expect(refs()).toBe(`${known[0]?.ref}\n`);
+  expect(readdirSync(folder).sort()).toEqual([known[0]?.id, 'manifest.json'].sort());
+  expect(lost.map(({ id }) => existsSync(join(folder, id)))).toEqual([false, false]);
+  await discardSnapshots(known);
+  expect(existsSync(folder)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** Validation commands, really run. */
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startProgram } from '../../src/process/start.ts';
@@ -50,7 +50,7 @@ test('each expectation is met or not', async () => {
     [{ expects: 'FILE_EXISTS', path: 'empty' }, 'FAIL', null],
     [{ expects: 'FILE_EXISTS', path: 'none' }, 'FAIL', null],
     [{ expects: 'FILE_EXISTS', command: 'dist/x.js' }, 'PASS', null],
-    [{ expects: 'FILE_EXISTS', command: 'dist/none.js' }, 'FAIL', 127],
+    [{ expects: 'FILE_EXISTS', command: 'dist/none.js' }, 'FAIL', null],
     [{ expects: 'FILE_EXISTS', command: 'test -s a.txt' }, 'PASS', 0],
     [{ expects: 'FILE_EXISTS', command: 'echo made > made.txt', path: 'made.txt' }, 'PASS', 0],
     [{ expects: 'FILE_EXISTS', command: 'true', path: 'none' }, 'FAIL', 0],
@@ -63,6 +63,27 @@ test('each expectation is met or not', async () => {
     expect(verdict.reason).not.toBe('');
     expect(verdict.timedOut).toBe(false);
   }
+});
+
+test('a file that is named like the command does not stand for it', async () => {
+  const ws = tempFolder();
+  write(ws, { 'a.txt': 'a', 'exit 1': 'planted', false: 'planted', 'check.sh': 'exit 1' });
+  symlinkSync('a.txt', join(ws, 'no-such-program'));
+  const fails: Check[] = [
+    { command: 'exit 1', path: 'a.txt' },
+    { command: 'exit 1' },
+    { command: 'false', path: 'a.txt' },
+    { command: 'false' },
+    { command: 'no-such-program', path: 'a.txt' },
+    { command: './check.sh' },
+    { command: 'check.sh', path: 'a.txt' },
+  ];
+  for (const check of fails) {
+    const { status } = await run(ws, { ...check, expects: 'FILE_EXISTS' });
+    expect({ check, status }).toEqual({ check, status: 'FAIL' });
+  }
+  const named = await run(ws, { command: './a.txt', path: 'a.txt', expects: 'FILE_EXISTS' });
+  expect(named).toMatchObject({ status: 'PASS', exitCode: null });
 });
 
 test('all of the output is kept, and its beginning and end are told without control characters', async () => {

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { closeWorktree, openWorktree, slugOf, type Worktree } from '../../src/workspace/worktree.ts';
 import { gitIn, plantHooks, repository, tempFolder, userState, write } from './helpers.ts';
 
@@ -38,7 +38,7 @@ test('what an agent did, committed or not, is merged and nothing is left', async
   expect(read(repo, 'a.txt')).toBe('one\n');
 
   const closed = await closeWorktree(worktree, { merge: true });
-  expect(closed).toEqual({ merged: true, kept: false, reason: 'merged into main' });
+  expect(closed).toEqual({ merged: true, kept: false, unmerged: false, reason: 'merged into main' });
   expect(read(repo, 'a.txt')).toBe('changed\n');
   expect(read(repo, 'new \'\n"name')).toBe('n\n');
   expect([...readFileSync(join(repo, 'bin.dat'))]).toEqual([0, 255, 10, 0]);
@@ -173,6 +173,7 @@ test('nothing done, nothing kept; and the same task finds its worktree again', a
   expect(await closeWorktree(idle, { merge: true })).toEqual({
     merged: false,
     kept: false,
+    unmerged: false,
     reason: 'there was nothing to merge',
   });
   expect(existsSync(idle.path)).toBe(false);
@@ -207,4 +208,89 @@ test('every id of a task is a branch that git takes', () => {
   const odd = ['a b', '../x', '-rf', 'x.lock', '.hidden', 'a..b', 'ä/ö', '@{', '', 'x.'].map(slugOf);
   expect(new Set(odd).size).toBe(odd.length);
   for (const slug of odd) execFileSync('git', ['check-ref-format', '--branch', `baton/${slug}`], { stdio: 'ignore' });
+});
+
+/** Programs that a repository's settings name, each of which says that it ran. */
+function plantPrograms(repo: string): string {
+  const told = join(tempFolder(), 'program-ran');
+  const run = `sh -c 'echo $0 >> ${told}; cat'`;
+  for (const name of ['evil', 'a=b']) {
+    for (const how of ['clean', 'smudge']) gitIn(repo, 'config', `filter.${name}.${how}`, `${run} ${how}`);
+    gitIn(repo, 'config', `filter.${name}.required`, 'true');
+  }
+  gitIn(repo, 'config', 'filter.process.process', `${run} process`);
+  gitIn(repo, 'config', 'merge.evil.driver', `${run} driver`);
+  gitIn(repo, 'config', 'core.fsmonitor', `${run} fsmonitor`);
+  write(repo, { '.git/info/attributes': '*.txt filter=evil merge=evil\n*.md filter=a=b\n*.py filter=process\n' });
+  return told;
+}
+
+test('no program that the repository names is started', async () => {
+  const repo = repository({ 'a.txt': 'one\n', 'b.md': 'b\n', 'c.py': 'c\n', '.gitignore': '.baton/\n' });
+  const told = plantPrograms(repo);
+  const worktree = await open(repo);
+  write(worktree.path, { 'a.txt': 'two\n', 'b.md': 'bb\n', 'c.py': 'cc\n', 'new.txt': 'n\n' });
+  expect(await closeWorktree(worktree, { merge: true })).toMatchObject({ merged: true, kept: false });
+  expect(read(repo, 'a.txt')).toBe('two\n');
+  // Both sides: a merge that only the driver could make is no merge.
+  const second = await open(repo, 'task-2');
+  write(second.path, { 'a.txt': 'agent\n' });
+  write(repo, { 'a.txt': 'user\n' });
+  gitIn(
+    repo,
+    '-c',
+    'filter.evil.clean=',
+    '-c',
+    'filter.evil.required=false',
+    '-c',
+    'core.fsmonitor=',
+    'commit',
+    '-qam',
+    'x',
+  );
+  rmSync(told, { force: true });
+  expect(await closeWorktree(second, { merge: true })).toMatchObject({ merged: false, kept: true });
+  expect(read(repo, 'a.txt')).toBe('user\n');
+  expect(existsSync(told)).toBe(false);
+});
+
+test('what the user has set for all repositories holds, whatever this one says of it', async () => {
+  const home = tempFolder();
+  const told = join(home, 'program-ran');
+  write(home, { '.gitconfig': '[filter "up"]\n\tclean = tr a-z A-Z\n\tsmudge = cat\n' });
+  const repo = repository({ 'a.txt': 'one\n', '.gitignore': '.baton/\n', '.gitattributes': 'b.txt filter=up\n' });
+  gitIn(repo, 'config', 'filter.up.clean', `sh -c 'echo ran >> ${told}; cat'`);
+  vi.stubEnv('HOME', home);
+  try {
+    const worktree = await open(repo);
+    write(worktree.path, { 'b.txt': 'loud\n' });
+    expect(await closeWorktree(worktree, { merge: true })).toMatchObject({ merged: true });
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  expect(gitIn(repo, 'show', 'HEAD:b.txt')).toBe('LOUD\n');
+  expect(existsSync(told)).toBe(false);
+});
+
+test('nor one that a submodule names', async () => {
+  const inner = repository({ 'x.txt': 'x\n' });
+  const repo = project();
+  gitIn(repo, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'inner');
+  gitIn(repo, 'commit', '-qm', 'with a submodule');
+  const worktree = await open(repo);
+  write(worktree.path, { 'a.txt': 'two\n' });
+  const told = join(tempFolder(), 'program-ran');
+  const spoil = (at: string): void => {
+    gitIn(at, 'config', 'filter.evil.clean', `sh -c 'echo ran >> ${told}; cat'`);
+    write(at, { '.gitattributes': '* filter=evil\n', 'x.txt': 'y\n' });
+  };
+  spoil(join(repo, 'inner'));
+  expect(await closeWorktree(worktree, { merge: true })).toMatchObject({ merged: true });
+  expect(existsSync(told)).toBe(false);
+  // The agent fills it, with a repository of its own.
+  const second = await open(repo, 'task-2');
+  gitIn(second.path, 'clone', '-q', inner, 'inner');
+  spoil(join(second.path, 'inner'));
+  expect(await closeWorktree(second, { merge: true })).toMatchObject({ merged: false, kept: true });
+  expect(existsSync(told)).toBe(false);
 });

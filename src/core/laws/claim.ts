@@ -8,10 +8,14 @@ import { writerInTheWay } from './writes.ts';
 
 type Claim = Extract<TaskMessage, { type: 'task.claim' }>;
 
+/** Agents are named in any case: a TASK says Emma, config says emma. */
+const isSameName = (a: string, b: string): boolean => a === b || a.toLowerCase() === b.toLowerCase();
+
 /** Whoever takes any leaves only what is for an agent it was told to leave. Else by agent, else by role, team and all the tags; a task that says none of these is anybody's. */
 export function fits(routing: Routing, claimer: Claimer): boolean {
-  if (claimer.any === true) return routing.agent === null || claimer.except?.includes(routing.agent) !== true;
-  if (routing.agent !== null) return routing.agent === claimer.agent;
+  const { agent } = routing;
+  if (claimer.any === true) return agent === null || claimer.except?.some((name) => isSameName(name, agent)) !== true;
+  if (agent !== null) return isSameName(agent, claimer.agent);
   if (routing.role !== null && !claimer.roles?.includes(routing.role)) return false;
   if (routing.team !== null && !claimer.teams?.includes(routing.team)) return false;
   return routing.tags.every((tag) => claimer.tags?.includes(tag));
@@ -32,6 +36,10 @@ export function notClaimable(
   return writer === null ? null : `it waits for ${writer.task.id}, which writes ${writer.path}`;
 }
 
+/** With a claimer of any it is whoever the task names; one that the task does not name may stand in for it. */
+const runner = ({ routing }: Task, { agent, any, instead }: Claimer): string =>
+  any === true && instead !== true ? (routing.agent ?? agent) : agent;
+
 export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decision {
   if (task === undefined) {
     return refused('E_NOTHING_READY', `there is no ready task for ${asked.claimer.agent}`, null);
@@ -44,10 +52,9 @@ export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decis
   const run: Run = {
     id: runId(task.id, task.runs + 1),
     attempt: task.attempts + 1,
-    // With a claimer of any the task's own; else it is the claimer's already.
-    agent: task.routing.agent ?? asked.claimer.agent,
+    agent: runner(task, asked.claimer),
     // A model was given up for this one, which the claimer may not know.
-    model: task.fallback?.model ?? asked.model ?? null,
+    model: task.fallback?.model ?? asked.model ?? asked.claimer.model ?? null,
     startedAt: draft.now,
     endedAt: null,
     status: 'running',

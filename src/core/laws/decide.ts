@@ -1,13 +1,13 @@
 /** The one way to change a task: a message comes in, and what is to be written down comes out. Nothing here has an effect. */
-import { DEFAULT_SESSION, type Task, taskOfRun } from '../task.ts';
+import { compareTaskIds, DEFAULT_SESSION, TASK_PRIORITIES, type Task, taskOfRun } from '../task.ts';
 import { add } from './add.ts';
 import { claim } from './claim.ts';
 import { type Decision, refused, type Slice } from './decision.ts';
 import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
-import type { Actor, TaskMessage } from './messages.ts';
+import type { Actor, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
-import { fail, judge, report, resume } from './runs.ts';
+import { charge, fail, judge, report, resume } from './runs.ts';
 import { reportTask, update } from './told.ts';
 
 export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
@@ -20,9 +20,9 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
     case 'task.add':
       return add(draft, message.tasks, message.maxDepth);
     case 'task.claim': {
-      const id = message.id ?? slice.nextReady(message.claimer, now);
       if (message.id !== undefined) return ofTask(draft, message.id, (task) => claim(draft, task, message));
-      return claim(draft, id === undefined ? undefined : draft.task(id), message);
+      const { task, claimer } = mostUrgent(slice, [message.claimer, ...(message.others ?? [])], now);
+      return claim(draft, task, { ...message, claimer });
     }
     case 'task.move':
       return ofTask(draft, message.id, (task) => move(draft, task, message.to, message.reason));
@@ -44,10 +44,32 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
       return ofRun(draft, message.run, (task) => fail(draft, task, message));
     case 'run.resume':
       return ofRun(draft, message.run, (task) => resume(draft, task, message));
+    case 'run.charge':
+      return ofRun(draft, message.run, (task) => charge(draft, task, message));
     case 'note':
       return note(draft, message);
   }
 }
+
+/** The next task of whichever claimer has the most urgent one; of equal ones the oldest, and the claimer that stands first. */
+function mostUrgent(
+  slice: Slice,
+  claimers: readonly [Claimer, ...Claimer[]],
+  now: number,
+): { readonly task: Task | undefined; readonly claimer: Claimer } {
+  let best: { readonly task: Task; readonly claimer: Claimer } | null = null;
+  for (const claimer of claimers) {
+    const id = slice.nextReady(claimer, now);
+    const task = id === undefined ? undefined : slice.task(id);
+    if (task !== undefined && (best === null || isBefore(task, best.task))) best = { task, claimer };
+  }
+  return best ?? { task: undefined, claimer: claimers[0] };
+}
+
+const isBefore = (a: Task, b: Task): boolean => {
+  const [x, y] = [TASK_PRIORITIES.indexOf(a.priority), TASK_PRIORITIES.indexOf(b.priority)];
+  return x !== y ? x < y : compareTaskIds(a.id, b.id) < 0;
+};
 
 /** A little less than a message (DECISIONS §4), so that a task file with the text in it is read back. */
 const MOST_TEXT = 9 * 1024 * 1024;

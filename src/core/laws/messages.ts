@@ -44,6 +44,10 @@ export interface Claimer {
   readonly any?: boolean;
   /** With `any`: not those that name one of these agents. */
   readonly except?: readonly string[];
+  /** The run is this agent's, whoever the task names: after a fallback, or because a person said so. */
+  readonly instead?: boolean;
+  /** The model that its runs have, where the task does not say otherwise. */
+  readonly model?: string;
 }
 
 export interface Amount {
@@ -103,6 +107,8 @@ export type TaskMessage =
       readonly type: 'task.claim';
       readonly id?: string;
       readonly claimer: Claimer;
+      /** Or for one of these: the most urgent task of all goes first. Only where no task is named. */
+      readonly others?: readonly Claimer[];
       readonly leaseMs: number;
       readonly model?: string;
       readonly supervisor?: Supervisor;
@@ -126,6 +132,8 @@ export type TaskMessage =
       /** What stands against it; E_EVIDENCE where nothing is said. */
       readonly code?: string;
       readonly findings?: readonly string[];
+      /** What stands against it is not the agent's to mend: it is not tried again. */
+      readonly final?: boolean;
     }
   /** A run that ended without doing its work. */
   | {
@@ -145,7 +153,13 @@ export type TaskMessage =
       readonly summary?: string;
       /** The runtime saw for itself that the process and who watched over it are no more; no need to wait for the lease's end. */
       readonly gone?: boolean;
+      /** What it has used, as far as that is known. */
+      readonly cost?: Amount;
+      /** Baton was asked to stop, and the run with it: that is no attempt that failed. */
+      readonly reason?: 'leaving';
     }
+  /** What a run has used whose task was taken from it: whoever took it did not know. */
+  | { readonly type: 'run.charge'; readonly run: string; readonly cost: Amount }
   /** Something that happened and changes nothing: an edit refused, a file repaired. */
   | {
       readonly type: 'note';

@@ -136,6 +136,15 @@ function expired(draft: Draft, task: Task, fields: Partial<Task>): void {
   }
 }
 
+/** It was ended with the Baton that watched over it: the task is as it was before, and this attempt is not counted. */
+function stopped(draft: Draft, task: Task, fields: Partial<Task>): void {
+  const run = ended(task.run, 'expired', draft.now, null);
+  const cause: Cause = { code: 'E_RUN_EXPIRED', message: `Baton was asked to stop, and ${run?.id} with it` };
+  draft.event('run.stopped', task.id, run?.id, { ...cause, attempt: task.attempts });
+  const set = { run, cause, availableAt: 0, attempts: task.attempts - 1, ...fields };
+  draft.transition(task.id, 'ready', set, { code: cause.code });
+}
+
 /** The verdict on a task in review: done where everything is proven and no person has to look; else the policy decides. */
 export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision {
   if (draft.by.kind !== 'runtime') {
@@ -153,13 +162,13 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
   });
   if (said.passed) {
     if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null });
-    else draft.transition(task.id, 'done', { cause: null }, { evidence: 'proven' });
+    else draft.transition(task.id, 'done', { cause: null }, { evidence: 'nothing against it' });
   } else {
     const cause: Cause = {
       code: said.code ?? 'E_EVIDENCE',
       message: findings[0] ?? 'the evidence does not bear the claim out',
     };
-    const next = nextStep(task, cause);
+    const next: NextStep = said.final === true ? { kind: 'stop', cause } : nextStep(task, cause);
     // With nothing left it stays in review with the findings (DECISIONS §6).
     if (next.kind === 'stop') draft.set(task.id, { cause });
     else tryAgain(draft, task, next, cause, {});
@@ -178,9 +187,14 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
       `${said.run} is alive until ${new Date(until).toISOString()} and is not resumed before that`,
     );
   }
-  const told = said.summary === undefined ? {} : { summary: said.summary };
+  const told = {
+    cost: plus(task.cost, said.cost),
+    ...(said.summary === undefined ? {} : { summary: said.summary }),
+  };
   if (said.result === 'unreadable') {
     draft.event('protocol.message.rejected', task.id, said.run, { reason: 'run_result.json is unreadable' });
+  } else if (said.result === 'none' && said.reason === 'leaving') {
+    stopped(draft, task, told);
   } else if (said.result === 'none') {
     expired(draft, task, told);
   } else if (said.result === 'failed') {
@@ -189,6 +203,20 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
     draft.event('run.resumed', task.id, said.run, { result: said.result });
     settleClaim(draft, task, said.result, told, said.summary);
   }
+  return draft.decision(task.session, [task.id]);
+}
+
+export function charge(draft: Draft, task: Task, said: Of<'run.charge'>): Decision {
+  if (draft.by.kind !== 'runtime') {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `only the runtime says what a run has used, and this came from ${draft.by.name}`,
+    );
+  }
+  // One that runs tells it when it ends.
+  if (staleRun(task, said.run) === null) return same(task.id);
+  draft.set(task.id, { cost: plus(task.cost, said.cost) });
+  draft.event('run.charged', task.id, said.run, { cost: said.cost });
   return draft.decision(task.session, [task.id]);
 }
 

@@ -1,6 +1,6 @@
 /** A run whose supervisor is gone: what it left behind decides, and everything is asked again at that moment (DECISIONS §3). */
 import { describe, expect, test } from 'vitest';
-import { createWorld, eventsOf, id, LEASE, RUNTIME } from './world.ts';
+import { createWorld, eventsOf, id, LEASE, PERSON, RUNTIME } from './world.ts';
 
 const stale = (more: object = {}) => {
   const world = createWorld();
@@ -178,5 +178,48 @@ describe('asked again at the moment it is applied', () => {
     world.move(of, 'in-progress');
     expect(world.ask({ type: 'run.resume', run: `${of}-r1`, result: 'none' })).toEqual({ kind: 'same', about: [of] });
     expect(world.no({ type: 'run.resume', run: `${id(5)}-r1`, result: 'none' }).code).toBe('E_NOT_FOUND');
+  });
+});
+
+describe('Baton was asked to stop', () => {
+  test('that is no attempt that failed, however often it happens', () => {
+    const world = createWorld();
+    const of = world.addOne({ retry: { maxRetries: 0, backoffSeconds: [1] } });
+    for (let i = 1; i <= 7; i++) {
+      const run = world.claim();
+      const facts = world.ok({ type: 'run.resume', run, result: 'none', gone: true, reason: 'leaving' }, RUNTIME);
+      expect(eventsOf(facts)).toEqual(['run.stopped', 'task.transitioned']);
+      expect(world.task(of)).toMatchObject({
+        status: 'ready',
+        attempts: 0,
+        runs: i,
+        availableAt: 0,
+        cause: { message: `Baton was asked to stop, and ${run} with it` },
+        run: { id: run, attempt: 1, status: 'expired' },
+      });
+    }
+  });
+
+  test('what the run has used is the cost of its task', () => {
+    const world = createWorld();
+    const of = world.addOne({});
+    for (const reason of [{ reason: 'leaving' as const }, {}]) {
+      const cost = { usd: 0.5, tokensInput: 10, tokensOutput: 1 };
+      world.ok({ type: 'run.resume', run: world.claim(), result: 'none', gone: true, cost, ...reason }, RUNTIME);
+    }
+    expect(world.task(of).cost).toEqual({ usd: 1, tokensInput: 20, tokensOutput: 2 });
+  });
+});
+
+describe('a run whose task was taken from it', () => {
+  test('what it has used is told afterwards, and by the runtime only', () => {
+    const { world, of, run } = stale();
+    const charge = { type: 'run.charge', run, cost: { usd: 0.5 } } as const;
+    // It runs: it tells it when it ends.
+    expect(world.ask(charge, RUNTIME)).toEqual({ kind: 'same', about: [of] });
+    world.ok({ type: 'task.cancel', id: of });
+    expect(world.no(charge, PERSON).code).toBe('E_PERMISSION_DENIED');
+    expect(eventsOf(world.ok(charge, RUNTIME))).toEqual(['run.charged']);
+    expect(world.task(of)).toMatchObject({ status: 'cancelled', cost: { usd: 0.5 } });
   });
 });

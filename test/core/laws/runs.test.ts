@@ -205,6 +205,12 @@ describe('the verdict', () => {
     expect(world.task(of).cause?.message).toBe('the evidence does not bear the claim out');
   });
 
+  test("what is not the agent's to mend stays in review, whatever attempts are left", () => {
+    const { world, of, run } = inReview('done', { retry: { maxRetries: 1, backoffSeconds: [0] } });
+    world.ok({ type: 'run.judge', run, passed: false, findings: ['not merged'], final: true }, RUNTIME);
+    expect(world.task(of)).toMatchObject({ status: 'review', cause: { code: 'E_EVIDENCE', message: 'not merged' } });
+  });
+
   test('failed evidence with attempts left is tried again after the backoff', () => {
     const { world, of, run } = inReview('done', { retry: { maxRetries: 1, backoffSeconds: [3, 4] } });
     world.judge(run, false, ['empty']);

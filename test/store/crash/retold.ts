@@ -36,6 +36,8 @@ const USUAL = {
   availableAt: 0,
   cause: null,
   reviewRequired: false,
+  fallback: null,
+  writes: [],
   cost: { usd: 0, tokensInput: 0, tokensOutput: 0 },
   summary: null,
   messages: [],

@@ -199,10 +199,14 @@ function writesIn({ metadata }: TaskFrontmatter): readonly string[] {
 
 const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\r?$/;
 
+const MOST_LINE = 1_000;
+
 /** The first heading, else the first line, else the file's name. */
 function titleOf(body: string, name: string): string {
   let first = '';
-  for (const line of body.split('\n')) {
+  for (const whole of body.split('\n')) {
+    // More than a title can hold; the pattern takes its time with a line of a million blanks.
+    const line = whole.slice(0, MOST_LINE);
     const heading = oneLine(HEADING.exec(line)?.[1] ?? '');
     if (heading !== '') return heading;
     if (first === '') first = oneLine(line);
