@@ -53,11 +53,20 @@ export function createLive(host: Host, facts: Facts, { task, run: of, startedAt,
   let recordedAt = 0;
   let waiting: Progress | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let showing: NodeJS.Timeout | undefined;
   let last: { at: number; percentage: number | null } | null = null;
 
   const show = (now: number): void => {
+    clearTimeout(showing);
+    showing = undefined;
     shownAt = now;
     host.onLive(live);
+  };
+
+  /** At once, or when enough time has passed: the last word is always shown. */
+  const showSoon = (now: number): void => {
+    if (now - shownAt >= SHOW_EVERY_MS) return show(now);
+    showing ??= setTimeout(() => show(host.now()), SHOW_EVERY_MS).unref();
   };
 
   const record = (): void => {
@@ -87,7 +96,7 @@ export function createLive(host: Host, facts: Facts, { task, run: of, startedAt,
         ...(sign.kind === 'model' ? { model: sign.model } : {}),
         ...(doing === null ? {} : { doing: shorten(stripControls(doing).replace(/\s+/g, ' '), DOING_CHARS) }),
       };
-      if (now - shownAt >= SHOW_EVERY_MS) show(now);
+      showSoon(now);
     },
     progress(said) {
       const now = host.now();
@@ -101,7 +110,7 @@ export function createLive(host: Host, facts: Facts, { task, run: of, startedAt,
           ? {}
           : { doing: shorten(stripControls(said.message).replace(/\s+/g, ' '), DOING_CHARS) }),
       };
-      if (now - shownAt >= SHOW_EVERY_MS) show(now);
+      showSoon(now);
       waiting = said;
       const left = recordedAt + RECORD_EVERY_MS - now;
       if (left <= 0) run.flush();
