@@ -178,7 +178,12 @@ describe('the verdict', () => {
     expect(world.task(of)).toMatchObject({ status: 'done', cause: null });
     expect(facts.events).toEqual([
       { type: 'run.judged', task: of, run, detail: { passed: true, findings: [] } },
-      { type: 'task.transitioned', task: of, run, detail: { from: 'review', to: 'done', evidence: 'proven' } },
+      {
+        type: 'task.transitioned',
+        task: of,
+        run,
+        detail: { from: 'review', to: 'done', evidence: 'nothing against it' },
+      },
     ]);
     expect(world.ask({ type: 'run.judge', run, passed: true }, RUNTIME)).toEqual({ kind: 'same', about: [of] });
   });
