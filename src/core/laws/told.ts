@@ -49,6 +49,7 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
     const stale = staleRun(task, said.run);
     if (stale !== null) return stale;
   }
+  if (isUnanswered(task, said.agent)) return answer(draft, task, said);
   if (task.status !== 'ready' && task.status !== 'in-progress') {
     const target: TaskStatus = outcome === 'failed' ? 'deadletter' : CLAIMED[outcome];
     // It is so already (the aof document: idempotent by state).
@@ -77,6 +78,28 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
     ...(messageId === undefined ? {} : { messageId }),
     ...(said.texts === undefined ? {} : { texts: said.texts }),
   });
+}
+
+/**
+ * Its run ended without a word of how the work went, as one does that only began a session elsewhere: the agent's own word is still to come.
+ * Where a person is asked for, it is too late for that.
+ */
+const isUnanswered = ({ status, run, cause, reviewRequired }: Task, agent: string): boolean =>
+  status === 'review' && run?.outcome === 'needs_review' && run.agent === agent && cause === null && !reviewRequired;
+
+/** The last word of a run that was over before its work was: the claim takes the place of the question, and is judged like any other. */
+function answer(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
+  const { outcome, summary } = said;
+  const run = { ...(task.run as Run), outcome };
+  const told = { run, ...(summary === undefined ? {} : { summary }), ...withMessage(task, said.messageId) };
+  draft.event('protocol.message.received', task.id, run.id, said.detail);
+  draft.event('run.reported', task.id, run.id, { outcome, ...(summary === undefined ? {} : { summary }) });
+  if (outcome === 'blocked' || outcome === 'failed') {
+    const message = summary ?? `the agent says that it is ${outcome}`;
+    draft.transition(task.id, 'blocked', { ...told, cause: { code: 'E_BLOCKED', message } }, { outcome });
+    if (said.texts !== undefined) draft.set(task.id, {}, said.texts);
+  } else draft.set(task.id, told, said.texts);
+  return draft.decision(task.session, [task.id]);
 }
 
 /** It was put in progress by hand; whoever reports it is who did it. */

@@ -130,6 +130,27 @@ describe('task.report', () => {
     expect(world.no(report(id, 'done'), AGENT).code).toBe('E_NOT_CLAIMABLE');
   });
 
+  test('a run that ended without a word of its work is answered by its own agent, once, and not where a person looks', () => {
+    const world = createWorld();
+    const open = (more: object = {}): string => {
+      const id = world.addOne({ routing: { agent: 'emma' }, ...more });
+      world.ok(report(id, 'needs_review'), AGENT);
+      return id;
+    };
+    const done = open();
+    world.ok(report(done, 'done', { summary: 'made' }), AGENT);
+    expect(world.task(done)).toMatchObject({ status: 'review', summary: 'made', run: { outcome: 'done' } });
+    world.judge(world.task(done).run?.id as string, true);
+    expect(world.status(done)).toBe('done');
+    const blocked = open();
+    world.ok(report(blocked, 'blocked', { summary: 'no key' }), AGENT);
+    expect(world.task(blocked)).toMatchObject({ status: 'blocked', cause: { code: 'E_BLOCKED', message: 'no key' } });
+    const other = open();
+    expect(world.no({ ...report(other, 'blocked'), agent: 'otto' }, AGENT).code).toBe('E_ILLEGAL_MOVE');
+    const looked = open({ reviewRequired: true });
+    expect(world.no(report(looked, 'blocked'), AGENT).code).toBe('E_ILLEGAL_MOVE');
+  });
+
   test('idempotent by its id and by state; in conflict with the state, refused', () => {
     const world = createWorld();
     const id = world.addOne();
