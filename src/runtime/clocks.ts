@@ -34,14 +34,18 @@ export function startClocks({ policy, now, startedAt, onTimeout, onSilence }: Cl
   let told = false;
   let begunAt = startedAt;
   let pausedAt: number | null = null;
+  let isOver = false;
   let isHeard = false;
   let idle: NodeJS.Timeout | undefined;
   let wall: NodeJS.Timeout | undefined;
 
   const waitForEnd = (): void => {
     const left = begunAt + timeoutSeconds * 1000 - now();
-    if (left <= 0) onTimeout();
-    else wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
+    if (left > 0) wall = setTimeout(waitForEnd, Math.min(left, LONGEST));
+    else if (!isOver) {
+      isOver = true;
+      onTimeout();
+    }
   };
 
   /** One timer that looks at the last sign when it fires: a chatty agent costs nothing. */
