@@ -122,7 +122,7 @@ test('SIGTERM ends it in order: streams hear the end, runs go back to be run aga
   expect((await reader.read()).done).toBe(true);
   const seen = await events;
   expect(seen.at(-1)).toMatchObject({ type: 'shutdown' });
-  expect(seen.filter(({ task }) => task === id).map(({ type }) => type)).toContain('run.expired');
+  expect(seen.filter(({ task }) => task === id).map(({ type }) => type)).toContain('run.stopped');
   const shown = baton(['task', 'show', id, '--json'], '', root).json();
   expect(shown).toMatchObject({ status: 'ready' });
   expect(server.err()).not.toMatch(/ {4}at |Error:/);
