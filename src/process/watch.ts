@@ -27,7 +27,7 @@ const FIRST_LOOKS_MS = [100, 250, 500];
 const LOOK_EVERY_MS = 2_000;
 /** Without /proc a look starts a program, so there are fewer. */
 const LOOK_EVERY_MS_BY_PS = 10_000;
-/** Looks that are due this soon are taken together. */
+/** Looks that are due this soon are taken together; those of programs that have run for a while wait for each other longer. */
 const TOGETHER_MS = 50;
 
 interface Watched {
@@ -88,7 +88,9 @@ function plan(): void {
 function lookNow(): void {
   timer = null;
   const now = performance.now();
-  const due = [...watched].filter(({ dueAt }) => dueAt <= now + TOGETHER_MS);
+  const due = [...watched].filter(
+    ({ dueAt, looks }) => dueAt <= now + (looks < FIRST_LOOKS_MS.length ? TOGETHER_MS : LOOK_EVERY_MS / 2),
+  );
   if (due.length > 0) {
     const census = takeCensus();
     for (const each of due) {

@@ -1,4 +1,5 @@
 /** Claims what is ready and runs it, so many at once; woken by what happens in the store, not by looking again and again. */
+import { setMaxListeners } from 'node:events';
 import { BatonError } from '../core/errors.ts';
 import type { Claimer } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
@@ -38,6 +39,8 @@ const LOOK_FOR_DEAD_MS = 5_000;
 
 export async function workOn(host: Host, work: Work): Promise<void> {
   const running = new Map<string, Running>();
+  // Every run listens to it, and there may be hundreds.
+  setMaxListeners(0, work.leaving);
   /** By the name of the agent, for `max_parallel`. */
   const busy = new Map<string, number>();
   let stopped: readonly string[] = [];
