@@ -3,9 +3,12 @@
  * somebody. Linux only; elsewhere nobody knows.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { runOfProcess } from './caller.ts';
 
 export interface Connection {
+  /** Where the other end says it is; not given, it may be here. */
+  readonly remoteAddress?: string;
   readonly localPort: number;
   readonly remotePort: number;
 }
@@ -21,7 +24,9 @@ export type Peer =
 export function peerOf(connection: Connection): Peer {
   const inodes = inodesOf(connection);
   if (inodes === null) return { kind: 'unknown' };
-  if (inodes.size === 0) return { kind: 'elsewhere' };
+  // One of this machine that is not in the tables has gone already.
+  if (inodes.size === 0) return { kind: isHere(connection.remoteAddress) ? 'unknown' : 'elsewhere' };
+  if (inodes.has(NOBODYS)) return { kind: 'unknown' };
   const owners = ownersOf(inodes);
   if (owners.length === 0) return { kind: 'unknown' };
   for (const pid of owners) {
@@ -29,6 +34,16 @@ export function peerOf(connection: Connection): Peer {
     if (run !== null) return { kind: 'run', run };
   }
   return owners.includes(process.pid) ? { kind: 'run', run: null } : { kind: 'other' };
+}
+
+/** What the system says of a socket that its process has closed. */
+const NOBODYS = '0';
+
+function isHere(address: string | undefined): boolean {
+  if (address === undefined) return true;
+  const plain = address.replace(/^::ffff:/i, '').replace(/%.*$/, '');
+  if (plain === '::1' || plain.startsWith('127.')) return true;
+  return Object.values(networkInterfaces()).some((own) => own?.some((one) => one.address === plain));
 }
 
 /** Of the other end's sockets, by both ports; null where the system does not tell. */
@@ -45,9 +60,9 @@ function inodesOf({ localPort, remotePort }: Connection): Set<string> | null {
     }
     isTold = true;
     for (const line of text.split('\n').slice(1)) {
-      const [, local = '', remote = '', , , , , , , inode = '0'] = line.trim().split(/\s+/);
+      const [, local = '', remote = '', , , , , , , inode = NOBODYS] = line.trim().split(/\s+/);
       // The other end's own port is our remote one.
-      if (portOf(local) === remotePort && portOf(remote) === localPort && inode !== '0') inodes.add(inode);
+      if (portOf(local) === remotePort && portOf(remote) === localPort) inodes.add(inode);
     }
   }
   return isTold ? inodes : null;

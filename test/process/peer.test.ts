@@ -19,7 +19,8 @@ afterEach(() => {
 });
 
 const port = (): number => (server.address() as AddressInfo).port;
-const look = ({ localPort = 0, remotePort = 0 }: Socket): Peer => peerOf({ localPort, remotePort });
+const look = ({ localPort = 0, remotePort = 0, remoteAddress = '' }: Socket): Peer =>
+  peerOf({ localPort, remotePort, remoteAddress });
 
 async function peerOfProgram(code: string, env: NodeJS.ProcessEnv): Promise<Peer> {
   const child = spawn(process.execPath, ['-e', code], { env: { ...env, PORT: String(port()) }, stdio: 'ignore' });
@@ -51,9 +52,23 @@ test.runIf(hasProc())(
     expect(look(socket)).toEqual({ kind: 'run', run: null });
     client.destroy();
     socket.destroy();
-    expect(peerOf({ localPort: 1, remotePort: 2 })).toEqual({ kind: 'elsewhere' });
+    expect(peerOf({ localPort: 1, remotePort: 2, remoteAddress: '192.0.2.1' })).toEqual({ kind: 'elsewhere' });
   },
 );
+
+test.runIf(hasProc())('one of this machine that has hung up is nobody that could be named', async () => {
+  const sent = `require('node:net').connect(Number(process.env.PORT), '127.0.0.1', () => process.exit());`;
+  const child = spawn(process.execPath, ['-e', sent], { env: { PORT: String(port()) }, stdio: 'ignore' });
+  children.push(child);
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const { localPort = 0, remotePort = 0, remoteAddress = '' } = socket.pause();
+  if (child.exitCode === null) await once(child, 'exit');
+  expect(peerOf({ localPort, remotePort, remoteAddress })).toEqual({ kind: 'unknown' });
+  socket.destroy();
+  for (const remoteAddress of ['127.0.0.1', '::ffff:127.0.0.1', '::1'])
+    expect(peerOf({ localPort: 1, remotePort: 2, remoteAddress })).toEqual({ kind: 'unknown' });
+  expect(peerOf({ localPort: 1, remotePort: 2 })).toEqual({ kind: 'unknown' });
+});
 
 test.skipIf(hasProc())('where the system does not tell, nobody knows', () => {
   expect(peerOf({ localPort: 1, remotePort: 2 })).toEqual({ kind: 'unknown' });

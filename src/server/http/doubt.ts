@@ -16,10 +16,10 @@ export function createDoubt(store: Store, peerOf: ((connection: Connection) => P
   const known = new WeakMap<Socket, Peer>();
   return async (person, socket) => {
     if (peerOf === undefined || !(await isAnyRunning(store))) return person;
-    const { localPort, remotePort } = socket ?? {};
-    if (socket === undefined || localPort === undefined || remotePort === undefined)
+    const { localPort, remotePort, remoteAddress } = socket ?? {};
+    if (socket === undefined || localPort === undefined || remotePort === undefined || remoteAddress === undefined)
       return { ...person, isUnsure: true };
-    const peer = known.get(socket) ?? peerOf({ localPort, remotePort });
+    const peer = known.get(socket) ?? peerOf({ localPort, remotePort, remoteAddress });
     known.set(socket, peer);
     if (peer.kind === 'run') {
       const whose = peer.run === null ? 'a run' : `the run ${peer.run}`;
