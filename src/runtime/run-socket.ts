@@ -25,6 +25,8 @@ export interface RunSocketOptions {
 const MOST_CONNECTIONS = 16;
 /** So many questions of one connection may wait for their answer; it is not read on before. */
 const MOST_WAITING = 64;
+/** So many bytes of answers may wait for a peer that does not read them; it is not read on before. */
+const MOST_UNREAD = 1024 * 1024;
 
 export async function openRunSocket(folder: string, options: RunSocketOptions): Promise<RunSocket> {
   const path = join(folder, 's');
@@ -56,13 +58,27 @@ function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
   let last: Promise<unknown> = Promise.resolve();
   const calls = new Set<Promise<unknown>>();
 
+  /** Calls that came in one piece with others, until there is room for them. */
+  const held: (() => void)[] = [];
+  const isFull = (): boolean => waiting >= MOST_WAITING || socket.writableLength > MOST_UNREAD;
+
+  const readOrWait = (): void => {
+    while (!isFull()) {
+      const next = held.shift();
+      if (next === undefined) return void socket.resume();
+      next();
+    }
+    socket.pause();
+  };
   const write = (answer: object): void => {
     if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`);
   };
   const work = (done: Promise<unknown>): Promise<unknown> => {
-    if (++waiting >= MOST_WAITING) socket.pause();
+    waiting++;
+    if (isFull()) socket.pause();
     return done.finally(() => {
-      if (--waiting < MOST_WAITING) socket.resume();
+      waiting--;
+      readOrWait();
     });
   };
   const messages = (found: readonly Found[]): void => {
@@ -77,7 +93,9 @@ function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
     text: (text) => messages(detector.feed(text)),
     call(line) {
       hasSaid = true;
-      const one = work(answerCall(door, line).then(write)).finally(() => calls.delete(one));
+      const start = (): Promise<unknown> => work(answerCall(door, line).then(write));
+      const begun = isFull() ? new Promise((resolve) => held.push(() => resolve(start()))) : start();
+      const one = begun.finally(() => calls.delete(one));
       calls.add(one);
     },
     tooLong: () => socket.destroy(),
@@ -87,6 +105,7 @@ function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
     onSign();
     splitter.feed(chunk);
   });
+  socket.on('drain', readOrWait);
   socket.on('end', () => {
     splitter.end();
     const rest = detector.end();
@@ -94,6 +113,8 @@ function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
     messages(hasSaid ? rest.filter(({ dialect }) => dialect !== 'unstructured') : rest);
     void Promise.allSettled([last, ...calls]).then(() => socket.end());
   });
+  // Nobody waits for these any more.
+  socket.on('close', () => held.splice(0));
   // A peer that goes away in the middle is no error of ours.
   socket.on('error', () => socket.destroy());
 }

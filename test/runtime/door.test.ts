@@ -14,7 +14,7 @@ import type { Ear } from '../../src/runtime/live-runs.ts';
 import { openRunSocket } from '../../src/runtime/run-socket.ts';
 import { aof, as, ofRun, USER } from './messages.ts';
 import { EMMA, emma } from './small-agents.ts';
-import { makeWorld, reportText, taskOf, type World } from './world.ts';
+import { makeWorld, reportText, taskOf, until, type World } from './world.ts';
 
 const folders: string[] = [];
 const undo: (() => Promise<void>)[] = [];
@@ -268,6 +268,33 @@ describe('over the socket', () => {
     await failed;
     await expect(door.list({})).rejects.toMatchObject({ code: 'E_STALE_RUN' });
     await expect(connectDoor(path)).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+  });
+
+  test('who does not read the answers is not asked on, and has them all in the end', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'baton-s-'));
+    folders.push(folder);
+    let called = 0;
+    const context = async (): Promise<string> => `${++called} ${'x'.repeat(100_000)}`;
+    const socket = await openRunSocket(folder, {
+      take: async () => ({ result: 'ignored', reason: null }) as never,
+      door: { context } as unknown as Door,
+      onSign: () => {},
+    });
+    undo.push(() => socket.close());
+    const client = createConnection({ path: socket.path });
+    client.pause();
+    const asked = 1_000;
+    const lines = Array.from({ length: asked }, (_, id) => `${CALL_START}"id":${id},"call":"context","args":{}}\n`);
+    client.write(lines.join(''));
+    const deadline = Date.now() + 1_000;
+    while (Date.now() < deadline && called < asked) await new Promise((next) => setTimeout(next, 20));
+    expect(called).toBeGreaterThan(5);
+    expect(called).toBeLessThan(200);
+    let answered = 0;
+    client.on('data', (chunk) => (answered += String(chunk).split('\n').length - 1));
+    client.resume();
+    await until('all are answered', () => answered === asked);
+    client.destroy();
   });
 
   test('messages, calls and prose on one connection, cut anywhere', async () => {
