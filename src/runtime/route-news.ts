@@ -123,7 +123,12 @@ async function write(
       if (answer.kind === 'same') return accepted(task.id, [], `${task.id} is ${task.status} already`);
       const after = answer.tasks[0];
       if (after !== undefined && body !== null) bodies.set(after, body);
-      return accepted(task.id, [RECEIVED, ...(to === undefined || to === task.status ? [] : ['task.transitioned'])]);
+      const isElsewhere = to !== undefined && after !== undefined && after.status !== to;
+      return accepted(
+        task.id,
+        [RECEIVED, ...(to === undefined || to === task.status ? [] : ['task.transitioned'])],
+        isElsewhere ? (after.cause?.message ?? `${task.id} is ${after.status}`) : null,
+      );
     }
     const fresh = await store.find(task.id);
     // Somebody else wrote into it meanwhile: with the text as it is now, then.

@@ -4,6 +4,7 @@ import { type Decision, refused, same } from './decision.ts';
 import { onTransition, openDependency, rootOfFailure } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Actor } from './messages.ts';
+import { backoffMs, countedAttempts } from './retries.ts';
 
 export const MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   backlog: ['ready', 'blocked', 'cancelled'],
@@ -45,8 +46,42 @@ export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | 
       `${task.id} cannot be in-progress: it waits for ${open}, which is ${draft.task(open)?.status ?? 'unknown'}`,
     );
   }
+  if (to === 'ready' && task.attempts > 0 && isAgent(draft.by)) return putBack(draft, task, reason);
   draft.transition(task.id, to, fieldsFor(task, to, reason), reason === undefined ? {} : { reason });
   onTransition(draft, task, to);
+  return draft.decision(task.session, [task.id]);
+}
+
+/** An attempt without an end is made again (DECISIONS §3), but not for ever. */
+const MOST_UNFINISHED = 5;
+
+/** Whether a task may be tried once more after an attempt that came to no end: what keeps doing so is put aside. */
+export const mayTryUnfinished = (task: Task): boolean =>
+  countedAttempts(task) <= Math.max(task.retry.maxRetries, MOST_UNFINISHED - 1);
+
+const isAgent = ({ kind }: Actor): boolean => kind === 'agent' || kind === 'unknown';
+
+/** Only a person starts the attempts anew: an agent that puts its own task back would else be started for ever. */
+function putBack(draft: Draft, task: Task, reason: string | undefined): Decision {
+  const detail = reason === undefined ? {} : { reason };
+  if (mayTryUnfinished(task)) {
+    const waitMs = task.status === 'in-progress' ? backoffMs(task.retry, countedAttempts(task)) : 0;
+    const availableAt = waitMs === 0 ? 0 : draft.now + waitMs;
+    draft.transition(task.id, 'ready', { cause: null, availableAt }, detail);
+    onTransition(draft, task, 'ready');
+    return draft.decision(task.session, [task.id]);
+  }
+  const message = `${task.id} was put back by ${draft.by.name} after ${task.attempts} attempts`;
+  if (!mayMove(task.status, 'deadletter')) {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `${message}; only a person has it tried again`,
+      `try: baton task retry ${task.id}`,
+    );
+  }
+  const cause = { code: 'E_MOVED', message };
+  draft.transition(task.id, 'deadletter', { cause, availableAt: 0 }, { code: cause.code, ...detail });
+  onTransition(draft, task, 'deadletter');
   return draft.decision(task.session, [task.id]);
 }
 

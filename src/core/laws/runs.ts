@@ -5,7 +5,8 @@ import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { Amount, TaskMessage } from './messages.ts';
-import { countedAttempts, type NextStep, nextStep } from './retries.ts';
+import { mayTryUnfinished } from './moves.ts';
+import { type NextStep, nextStep } from './retries.ts';
 
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 
@@ -121,14 +122,11 @@ function tryAgain(
   }
 }
 
-/** An attempt without an end is made again (DECISIONS §3), but not for ever: what keeps taking its supervisor with it is put aside. */
-const MOST_EXPIRIES = 5;
-
 function expired(draft: Draft, task: Task, fields: Partial<Task>): void {
   const run = ended(task.run, 'expired', draft.now, null);
   const cause: Cause = { code: 'E_RUN_EXPIRED', message: `${run?.id} went silent and left no result` };
   draft.event('run.expired', task.id, run?.id, { code: cause.code, attempt: task.attempts });
-  if (countedAttempts(task) <= Math.max(task.retry.maxRetries, MOST_EXPIRIES - 1)) {
+  if (mayTryUnfinished(task)) {
     draft.transition(task.id, 'ready', { run, cause, availableAt: 0, ...fields }, { code: cause.code });
   } else {
     draft.transition(task.id, 'deadletter', { run, cause, availableAt: 0, ...fields }, { code: cause.code });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { MOST_MESSAGES } from '../../../src/core/laws/told.ts';
 import type { Outcome } from '../../../src/core/report.ts';
-import { AGENT, createWorld, eventsOf, PERSON } from './world.ts';
+import { AGENT, createWorld, eventsOf, PERSON, START } from './world.ts';
 
 const detail = { type: 'status.update', channel: 'cli' };
 
@@ -33,6 +33,27 @@ describe('task.update', () => {
     });
     expect(world.no({ type: 'task.update', id, to: 'review', detail }, AGENT).code).toBe('E_ILLEGAL_MOVE');
     expect(world.no({ type: 'task.update', id, to: 'done', detail }, AGENT).code).toBe('E_ILLEGAL_MOVE');
+  });
+
+  test('an agent that keeps putting its own task back is not started for ever; a person may do so', () => {
+    const world = createWorld();
+    const id = world.addOne({ retry: { maxRetries: 0, backoffSeconds: [30] } });
+    const back = (by = AGENT) => {
+      const run = world.claim();
+      world.ok({ type: 'task.update', id, run, to: 'ready', detail }, by);
+    };
+    back();
+    expect(world.task(id).availableAt).toBe(START + 30_000);
+    world.wait(30_000);
+    for (let runs = 1; runs < 5 && world.status(id) === 'ready'; runs++) {
+      back();
+      world.wait(30_000);
+    }
+    expect(world.task(id)).toMatchObject({ status: 'deadletter', attempts: 5, cause: { code: 'E_MOVED' } });
+    expect(world.no({ type: 'task.update', id, to: 'ready', detail }, AGENT).code).toBe('E_PERMISSION_DENIED');
+    world.ok({ type: 'task.update', id, to: 'ready', detail }, PERSON);
+    back(PERSON);
+    expect(world.task(id)).toMatchObject({ status: 'ready', availableAt: 0 });
   });
 
   test('an agent does not approve', () => {
