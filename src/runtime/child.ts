@@ -1,5 +1,5 @@
 /** The TASK of a child that a run hands on: it works where its parent does and may do no more than its parent may. */
-import { type Access, isWithin, NETWORK_LEVELS } from '../core/policy.ts';
+import { type Access, isWithin, NETWORK_LEVELS, type Policy, stricterLimit } from '../core/policy.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
@@ -23,7 +23,7 @@ export interface ChildParts {
   readonly dueBy?: string | null;
 }
 
-/** Access, budgets and constraints are the parent's. */
+/** Access, budgets and constraints are the parent's, and its time is no longer. */
 export function childMessage(parent: Task, of: TaskMessage, parts: ChildParts): TaskMessage {
   const made = madeEnvelope({
     taskId: parts.taskId,
@@ -43,7 +43,7 @@ export function childMessage(parent: Task, of: TaskMessage, parts: ChildParts): 
     ...(parts.dueBy ? { x_due_by: parts.dueBy } : {}),
   };
   return {
-    ...made,
+    ...withPolicy(made, policyOf(of), policyOf(made)),
     // `baton` stands for words that named nobody, which is so only where nobody is named.
     session: { ...made.session, ...(parts.agent === null ? {} : { orchestrator: parts.from }), origin: 'DELEGATION' },
     target: { ...made.target, ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }) },
@@ -61,9 +61,10 @@ export function childMessage(parent: Task, of: TaskMessage, parts: ChildParts): 
   };
 }
 
-/** Where a child says nothing of its access, its parent's holds. */
+/** Where a child says nothing of its access, its parent's holds; of money, time and attempts it has no more than its parent. */
 export function narrowed(parent: TaskMessage, child: TaskMessage): TaskMessage {
   const { target, task } = child;
+  const [above, own] = [policyOf(parent), policyOf(child)];
   const isSilent = [target.capabilities?.network_access, task.access?.network, task.constraints?.network_access].every(
     (level) => level === undefined,
   );
@@ -71,10 +72,58 @@ export function narrowed(parent: TaskMessage, child: TaskMessage): TaskMessage {
   const isSame = task.environment.workspace_root === parent.task.environment.workspace_root;
   const access = {
     ...task.access,
-    ...(isSilent ? { network: policyOf(parent).access.network } : {}),
+    ...(isSilent ? { network: above.access.network } : {}),
     ...(task.access?.filesystem === undefined && files !== undefined && isSame ? { filesystem: files } : {}),
   };
-  return Object.keys(access).length === 0 ? child : { ...child, task: { ...task, access } };
+  const limits = limitsOf(above, own);
+  const budgets = { ...task.budgets, ...limits };
+  const mayDelegate = above.delegationAllowed && own.delegationAllowed;
+  return {
+    ...withPolicy(child, above, own),
+    task: {
+      ...task,
+      ...(Object.keys(budgets).length === 0 ? {} : { budgets }),
+      ...(mayDelegate ? {} : { constraints: { ...task.constraints, delegation_allowed: false } }),
+      ...(Object.keys(access).length === 0 ? {} : { access }),
+    },
+  };
+}
+
+/** The stricter of the parent's budget and its own. */
+function limitsOf({ budget: above }: Policy, { budget: own }: Policy): { max_cost_usd?: number; max_tokens?: number } {
+  const usd = stricterLimit(above.maxCostUsd ?? undefined, own.maxCostUsd ?? undefined);
+  const tokens = stricterLimit(above.maxTokens ?? undefined, own.maxTokens ?? undefined);
+  return { ...(usd === null ? {} : { max_cost_usd: usd }), ...(tokens === null ? {} : { max_tokens: tokens }) };
+}
+
+/** So many retries a child may have where its parent has fewer. */
+const MOST_RETRIES = 2;
+
+/** Its time ends it if its parent's does, and guard rails of its own do not make it longer. */
+function withPolicy(child: TaskMessage, above: Policy, own: Policy): TaskMessage {
+  const { execution_policy: policy, guard_rails: rails } = child;
+  const seconds = Math.min(above.timeoutSeconds, own.timeoutSeconds);
+  const retries = Math.min(own.maxRetries, Math.max(above.maxRetries, MOST_RETRIES));
+  const ends = above.terminateOnTimeout || own.terminateOnTimeout;
+  const isWithinTime = seconds === own.timeoutSeconds && ends === own.terminateOnTimeout;
+  // An alternative for a used up budget has the budget once more, so a child does not give itself any.
+  const models = policy?.alternative_models
+    ?.filter(({ fallback_trigger: trigger }) => trigger !== 'COST_LIMIT_EXCEEDED')
+    .slice(0, MOST_RETRIES);
+  const isSameModels = models?.length === policy?.alternative_models?.length;
+  if (isWithinTime && retries === own.maxRetries && isSameModels) return child;
+  const time = isWithinTime ? {} : { timeout_seconds: seconds, auto_terminate_on_timeout: ends };
+  return {
+    ...child,
+    execution_policy: {
+      ...policy,
+      ...time,
+      ...(retries === own.maxRetries ? {} : { max_retries: retries }),
+      ...(isSameModels || models === undefined ? {} : { alternative_models: models }),
+    },
+    // They come before the policy.
+    ...(rails === undefined ? {} : { guard_rails: { ...rails, ...time } }),
+  };
 }
 
 /** A sentence that says what a child may do and its parent may not; null where there is no such thing. */

@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Task } from '../../src/core/task.ts';
+import { policyOf } from '../../src/protocol/aop2/policy.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/schema.ts';
+import { narrowed, taskMessage } from '../../src/runtime/child.ts';
 import type { RunResult } from '../../src/runtime/run.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { aof, as, newId, ofRun, USER } from './messages.ts';
@@ -298,6 +300,43 @@ describe('a TASK from a run', () => {
       (await world.store.text(silent?.task as string, 'inputs/task.json')) ?? '',
     ) as TaskMessage;
     expect(envelope.task.access).toEqual(access);
+  });
+
+  test('has no more money, time and attempts than its parent, nor its right to delegate', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { router, store } = world.host;
+    const { run } = await held(world, { budgets: { max_cost_usd: 1 }, constraints: { max_tokens: 500 } });
+    const greedy = {
+      ...taskOf(world, { agent: 'qa', task: { budgets: { max_cost_usd: 1000, max_tokens: 100 } } }),
+      execution_policy: {
+        timeout_seconds: 999_999,
+        auto_terminate_on_timeout: false,
+        max_retries: 1000,
+        alternative_models: [{ provider: 'OTHER', model: 'm', fallback_trigger: 'COST_LIMIT_EXCEEDED' }],
+      },
+      guard_rails: { timeout_seconds: 888_888, auto_terminate_on_timeout: false },
+    };
+    const made = async (message: object): Promise<{ task: Task; envelope: TaskMessage }> => {
+      const [answer] = await router.take(JSON.stringify(message), ofRun(run, 'emma'));
+      const task = (await store.find(answer?.task as string)) as Task;
+      return { task, envelope: JSON.parse((await store.text(task.id, 'inputs/task.json')) ?? '') as TaskMessage };
+    };
+    const { task, envelope } = await made(greedy);
+    expect(policyOf(envelope)).toMatchObject({
+      budget: { maxCostUsd: 1, maxTokens: 100 },
+      timeoutSeconds: 1800,
+      terminateOnTimeout: true,
+      maxRetries: 2,
+    });
+    expect(task.retry).toMatchObject({ maxRetries: 2 });
+    expect(task.retry.alternatives ?? []).toEqual([]);
+    const silent = await made(taskOf(world, { agent: 'qa' }));
+    expect(policyOf(silent.envelope).budget).toEqual({ maxCostUsd: 1, maxTokens: 500 });
+    const [parent] = await world.add(
+      taskOf(world, { agent: 'qa', task: { constraints: { delegation_allowed: false } } }),
+    );
+    const of = await taskMessage(store, parent as Task, world.workspace);
+    expect(policyOf(narrowed(of, silent.envelope)).delegationAllowed).toBe(false);
   });
 
   test('an EXECUTOR hands on parts of its own task only', async () => {
