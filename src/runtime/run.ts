@@ -30,8 +30,14 @@ export interface RunResult {
 }
 
 /** @param task just claimed: its run is the current one
- *  @param leaving says that Baton itself has to go */
-export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Promise<RunResult> {
+ *  @param leaving says that Baton itself has to go
+ *  @param onSettled told when the store knows how it ended and nothing of it is left to do but writing it up */
+export async function runTask(
+  host: Host,
+  task: Task,
+  leaving?: AbortSignal,
+  onSettled?: () => void,
+): Promise<RunResult> {
   const run = task.run as Run;
   const facts = createFacts(host.store, task.id, run.id);
   const startedAt = host.now();
@@ -56,6 +62,7 @@ export async function runTask(host: Host, task: Task, leaving?: AbortSignal): Pr
   }
   live.flush();
   const { task: after, evidence } = await settle(host, task, run, facts, live, work, worktree);
+  onSettled?.();
   const finished: RunFacts = {
     ...work.told,
     evidence,

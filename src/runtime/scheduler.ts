@@ -41,6 +41,8 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const running = new Map<string, Running>();
   // Every run listens to it, and there may be hundreds.
   setMaxListeners(0, work.leaving);
+  /** The runs that are not settled yet; each takes a place. */
+  const working = new Set<string>();
   /** By the name of the agent, for `max_parallel`. */
   const busy = new Map<string, number>();
   let stopped: readonly string[] = [];
@@ -65,8 +67,13 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const start = (task: Task): void => {
     const agent = task.run?.agent ?? '';
     busy.set(agent, (busy.get(agent) ?? 0) + 1);
+    const run = task.run?.id ?? task.id;
+    working.add(run);
+    const free = (): void => {
+      if (working.delete(run)) bell.ring();
+    };
     const done = clearedUp(host, task, [...running.values()])
-      .then(() => runTask(family.hostOf(host, task.id), task, work.leaving))
+      .then(() => runTask(family.hostOf(host, task.id), task, work.leaving, free))
       .then(async (result) => {
         if (result.task.status === 'deadletter' && result.onFailure === 'ABORT_SESSION')
           await abortSession(host, result.task);
@@ -76,6 +83,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
         failure ??= cause;
       })
       .finally(() => {
+        free();
         if (running.get(task.id)?.done === done) running.delete(task.id);
         busy.set(agent, (busy.get(agent) ?? 1) - 1);
         bell.ring();
@@ -111,7 +119,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
         await finishMerge(host, id);
       }
       let took = false;
-      while (running.size < work.parallel + family.waiting(running) && !work.leaving.aborted && (await claimOne()))
+      while (working.size < work.parallel + family.waiting(running) && !work.leaving.aborted && (await claimOne()))
         took = true;
       if (!took && running.size === 0 && work.untilEmpty && (await isEmpty(host, { ...work, ...family.only() }))) break;
       await bell.wait(LOOK_AGAIN_MS);

@@ -45,7 +45,7 @@ export async function settle(
     // What is wrong with its snapshots must not keep the store from knowing how it ended.
     host.warn(`${task.id}: ${failureOf(cause).message}`);
   });
-  await facts.written();
+  // What was told before stands before it in the journal; that all of it is on disk is waited for once, at the end.
   if (verdict === 'leaving') {
     await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true, reason: 'leaving', cost });
   } else if (verdict === 'taken') {
