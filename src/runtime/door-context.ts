@@ -1,12 +1,13 @@
 /** What a run needs to know of where it stands, within a bound: its task, what was handed to it, what it builds upon and what became of its children. */
-import { readFile, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { openInside } from './inside.ts';
 
 /** The more important comes first; what does not fit any more is left out, and that is said. */
 export async function contextOf(
@@ -25,7 +26,7 @@ export async function contextOf(
   }
   const parent = task.parentId === null ? undefined : await store.find(task.parentId);
   if (parent !== undefined) parts.push(section(`Part of ${parent.id}`, told(parent)));
-  for (const { ref, text } of await referred(store, task, dir)) parts.push(section(`Context: ${ref}`, text));
+  for (const { ref, text } of await referred(store, task, dir, maxChars)) parts.push(section(`Context: ${ref}`, text));
   const children: string[] = [];
   for await (const other of store.tasks({ session: task.session })) {
     if (other.parentId === task.id) children.push(`- ${other.id} (${other.status}): ${told(other)}`);
@@ -34,6 +35,11 @@ export async function contextOf(
   return within(parts, maxChars);
 }
 
+/** Of what a handoff refers to, so many are looked at. */
+const MOST_REFS = 100;
+/** And of one file, so much is read, however much was asked for. */
+const MOST_BYTES = 1024 * 1024;
+
 const REF = /(?:^|\/)(TASK-\d{4}-\d{2}-\d{2}-\d{3,})(?:\.md|\/(.+))$/;
 
 /** What a handoff refers to, wherever the task that it names has moved to; of the same session, and of no other. */
@@ -41,27 +47,46 @@ async function referred(
   store: Store,
   task: Task,
   dir: string | null,
+  maxChars: number,
 ): Promise<{ readonly ref: string; readonly text: string }[]> {
   const handoff = parseJson((await store.text(task.id, 'inputs/handoff.json')) ?? '');
   const refs = isFields(handoff) && Array.isArray(handoff['contextRefs']) ? handoff['contextRefs'] : [];
   const found: { ref: string; text: string }[] = [];
-  for (const ref of refs) {
+  let room = maxChars;
+  for (const ref of refs.slice(0, MOST_REFS)) {
+    // More than is told need not be read.
+    if (room <= 0) break;
     const [, id, path] = typeof ref === 'string' ? (REF.exec(ref) ?? []) : [];
     const other = id === undefined ? undefined : await store.find(id);
     if (other === undefined || other.session !== task.session || path?.split(/[\\/]/).includes('..')) continue;
-    const text = (await store.text(other.id, path ?? 'body')) ?? (await onDisk(dir, other, path));
-    if (text !== null) found.push({ ref: String(ref), text });
+    const text = (await store.text(other.id, path ?? 'body')) ?? (await onDisk(dir, other, path, maxChars));
+    if (text === null) continue;
+    found.push({ ref: String(ref), text });
+    room -= text.length;
   }
   return found;
 }
 
-/** A file that an agent has put into the folder of its task. */
-async function onDisk(dir: string | null, { id, status }: Task, path: string | undefined): Promise<string | null> {
+/** The beginning of a file that an agent has put into the folder of its task. */
+async function onDisk(
+  dir: string | null,
+  { id, status }: Task,
+  path: string | undefined,
+  maxChars: number,
+): Promise<string | null> {
   if (dir === null || path === undefined) return null;
   const folder = join(dir, 'tasks', status, id);
   try {
-    const real = await realpath(join(folder, path));
-    return real.startsWith(`${await realpath(folder)}${sep}`) ? await readFile(real, 'utf8') : null;
+    const file = await openInside(await realpath(folder), join(folder, path));
+    if (file === null) return null;
+    try {
+      // A character has at most four bytes; one more than fits, so that it is seen that there is more.
+      const bytes = Buffer.alloc(Math.min((await file.stat()).size, 4 * (maxChars + 1), MOST_BYTES));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+      return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+    } finally {
+      await file.close();
+    }
   } catch {
     // It is not there any more; a reference to nothing tells nothing.
     return null;

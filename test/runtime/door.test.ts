@@ -1,6 +1,7 @@
 /** The door: what an agent may ask for, in the process and over its run's own socket, with a real store and real runs. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,12 +147,18 @@ describe('of a run', () => {
     const refs = [
       `tasks/ready/${task.id}.md`,
       `tasks/ready/${task.id}/outputs/handoff.md`,
+      `tasks/ready/${task.id}/outputs/pipe`,
+      `tasks/ready/${task.id}/outputs/link`,
       `tasks/ready/${task.id}/../../x`,
       `tasks/ready/${foreign?.id}.md`,
     ];
     const child = await door.handoff({ toAgent: 'qa', acceptanceCriteria: ['fine'], contextRefs: refs });
     await world.store.settled();
     world.write(join(world.dir, 'tasks/in-progress', task.id, 'outputs/handoff.md'), 'mind the gap');
+    const outputs = join(world.dir, 'tasks/in-progress', task.id, 'outputs');
+    // Nobody ever writes there, and the other one is not in the task's folder under this name.
+    execFileSync('mkfifo', [join(outputs, 'pipe')]);
+    symlinkSync('handoff.md', join(outputs, 'link'));
     const claim = { type: 'task.claim' as const, id: child.id, claimer: { agent: 'qa' }, leaseMs: 60_000 };
     const claimed = await world.store.send({ message: claim, by: { kind: 'runtime', name: 'baton' } });
     const run = claimed.kind === 'refused' ? '' : (claimed.tasks[0]?.run?.id as string);
@@ -159,6 +166,7 @@ describe('of a run', () => {
     expect(text).toContain('mind the gap');
     expect(text).toContain(`## Context: tasks/ready/${task.id}.md\n\nMake it so.`);
     expect(text).not.toContain('a secret');
+    expect(text).not.toMatch(/Context: .*outputs\/(pipe|link)/);
   });
 
   test('waiting: until one has ended, changed, or the time is over', async () => {

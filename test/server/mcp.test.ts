@@ -1,6 +1,6 @@
 /** `baton mcp` as a program, by the SDK's own client on its standard input and output: on a data folder, and over the socket of a run. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -212,6 +212,14 @@ describe('on a data folder', () => {
     ]) {
       await expect(read(uri)).rejects.toThrow();
     }
+    // A link that a run has put there leads nowhere.
+    writeFileSync(join(dir, '../secret'), '{"secret":true}');
+    for (const name of ['out.log', 'response.json']) {
+      rmSync(join(logs, name));
+      symlinkSync(join(dir, '../secret'), join(logs, name));
+    }
+    expect(await read(`baton://task/${id}/log`)).toBe('');
+    await expect(read(`baton://run/${id}-r1/response`)).rejects.toThrow();
   });
 
   test('a flood of tasks stays a page', async () => {

@@ -1,11 +1,12 @@
 /** What is behind the addresses of the MCP server, read from the store and the data folder; each bounded, because it goes into a context. */
-import { open, readFile, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../../core/store.ts';
 import { runId, type Task, taskOfRun } from '../../core/task.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
 import type { Door } from '../../runtime/doors.ts';
+import { openInside } from '../../runtime/inside.ts';
 import { shownTask } from '../../runtime/lookup.ts';
 import { logFolder } from '../../runtime/places.ts';
 import type { Look } from './resources.ts';
@@ -40,7 +41,7 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
       const task = await find(id);
       if (task === null) return null;
       if (task.runs === 0) return '';
-      return endOf(join(logFolder(dir, runId(task.id, task.runs)), 'out.log'));
+      return endOf(dir, join(logFolder(dir, runId(task.id, task.runs)), 'out.log'));
     },
     async response(run) {
       const owner = taskOfRun(run);
@@ -50,9 +51,14 @@ export function lookAt(store: Store, dir: string, mayRead: (task: Task) => boole
       // By the run's own name, made anew: what was asked for may hold anything.
       const file = join(logFolder(dir, runId(task.id, number)), 'response.json');
       // Not there: the run has not ended, or left none.
-      const found = await stat(file).catch(() => null);
-      // One that is larger is none of ours: the runtime keeps them small.
-      return found === null || found.size > MOST_RESPONSE_BYTES ? null : readFile(file, 'utf8');
+      const found = await openInside(await realpath(dir), file);
+      if (found === null) return null;
+      try {
+        // One that is larger is none of ours: the runtime keeps them small.
+        return (await found.stat()).size > MOST_RESPONSE_BYTES ? null : await found.readFile('utf8');
+      } finally {
+        await found.close();
+      }
     },
   };
 }
@@ -66,9 +72,9 @@ export const lookThrough = (door: Door): Look => ({
 });
 
 /** The last bytes of a file as text, and how many came before; nothing where it is not there yet. */
-async function endOf(path: string): Promise<string> {
+async function endOf(dir: string, path: string): Promise<string> {
   // Not there: nothing was printed yet.
-  const file = await open(path).catch(() => null);
+  const file = await openInside(await realpath(dir), path);
   if (file === null) return '';
   try {
     const { size } = await file.stat();
