@@ -393,7 +393,12 @@ describe('who may come in', () => {
     ).toMatchObject({
       createdBy: 'user, over HTTP',
     });
+    const close = { connection: 'close' };
+    expect((await world.call('/v1/messages?as=emma', { body: 'hello', headers: close })).status).toBe(403);
+    const told = { type: 'message_received', event: { content: 'hello' } };
+    expect((await world.json('/v1/openclaw/events', { body: told, headers: close })).status).toBe(403);
     peer = { kind: 'other' };
+    expect((await world.json('/v1/openclaw/events', { body: told, headers: close })).status).toBe(200);
     expect((await approve()).body).toMatchObject({ status: 'done' });
   });
 

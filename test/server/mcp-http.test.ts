@@ -13,7 +13,7 @@ async function connect(world: ApiWorld, token: string): Promise<Client> {
   return client;
 }
 
-test('a person lists and calls the tools', async () => {
+test('who has the token of a person lists and calls the tools, and is a program', async () => {
   const world = await makeApiWorld({ real: true });
   const client = await connect(world, PERSON);
   const { tools } = await client.listTools();
@@ -22,7 +22,7 @@ test('a person lists and calls the tools', async () => {
   );
   const made: Json = await client.callTool({ name: 'aof_task_create', arguments: { title: 'Over MCP' } });
   expect(made.isError ?? false, JSON.stringify(made)).toBe(false);
-  expect((await world.json('/v1/tasks')).body).toMatchObject([{ title: 'Over MCP' }]);
+  expect((await world.json('/v1/tasks')).body).toMatchObject([{ title: 'Over MCP', createdBy: 'mcp' }]);
   await client.close();
 });
 

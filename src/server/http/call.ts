@@ -43,6 +43,15 @@ export const personOf = (caller: Caller): Actor => {
   return caller.isUnsure === true ? UNSURE : USER;
 };
 
+/** To speak for an agent is a person's word: while nobody can tell who has the token, it is not given. */
+export function refuseUnsure(what: string): never {
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    `expected a person for ${what}, and nobody can tell who this is while a run is live`,
+    'ask again when nothing runs, or from a process that can be told apart',
+  );
+}
+
 export function senderOf(caller: Caller, channel: Channel, as?: string): Sender {
   if (caller.kind === 'run') {
     if (as !== undefined) throw new BatonError('E_PERMISSION_DENIED', 'expected a run to speak for itself, got "as"');
@@ -50,6 +59,7 @@ export function senderOf(caller: Caller, channel: Channel, as?: string): Sender 
   }
   const actor = personOf(caller);
   if (as === undefined) return { channel, run: null, agent: null, actor };
+  if (caller.isUnsure === true) refuseUnsure('"as"');
   return { channel, run: null, agent: as, actor: { kind: actor.kind, name: `user as ${as}` } };
 }
 

@@ -3,10 +3,14 @@
  * stream of its own; a call that takes long answers on its own stream.
  */
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import type { Sender } from '../../runtime/doors.ts';
 import { createMcpServer, lookAt } from '../mcp/index.ts';
 import { MOST_BODY } from './body.ts';
 import { type Api, type Call, mayReach, senderOf } from './call.ts';
 import { json } from './problems.ts';
+
+/** Whoever's token it is, it is a program that speaks: never a person, as with `baton mcp`. */
+const PROGRAM: Sender = { channel: 'mcp', run: null, agent: 'mcp', actor: { kind: 'agent', name: 'mcp' } };
 
 export async function mcp({ host, doorFor }: Api, { request, caller }: Call): Promise<Response> {
   if (request.method !== 'POST') {
@@ -14,7 +18,10 @@ export async function mcp({ host, doorFor }: Api, { request, caller }: Call): Pr
     return json({ jsonrpc: '2.0', error, id: null }, 405, { allow: 'POST' });
   }
   const look = lookAt(host.store, host.dir, (task) => mayReach(caller, task));
-  const server = createMcpServer(doorFor(senderOf(caller, 'mcp')), { look, inRun: caller.kind === 'run' });
+  const server = createMcpServer(doorFor(caller.kind === 'run' ? senderOf(caller, 'mcp') : PROGRAM), {
+    look,
+    inRun: caller.kind === 'run',
+  });
   // Left out, it is a transport without sessions.
   const transport = new WebStandardStreamableHTTPServerTransport({ maxRequestBodySize: MOST_BODY });
   // The SDK's own types are at odds under exactOptionalPropertyTypes: `onclose` may be undefined in one and not in the other.

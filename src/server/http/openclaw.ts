@@ -11,7 +11,7 @@ import { agentActor } from '../../runtime/actor.ts';
 import type { Routed, Sender } from '../../runtime/doors.ts';
 import { openInside } from '../../runtime/inside.ts';
 import { bodyText, fitting, parsedJson } from './body.ts';
-import type { Api } from './call.ts';
+import { type Api, refuseUnsure } from './call.ts';
 import { json } from './problems.ts';
 import { JSON_TYPE, type Route } from './routes.ts';
 import { OpenClawBody, RoutedShape } from './schemas.ts';
@@ -26,7 +26,8 @@ export const openclawRoutes: readonly Route[] = [
     access: 'person',
     takes: { [JSON_TYPE]: OpenClawBody },
     answers: { [JSON_TYPE]: RoutedShape.array() },
-    async handle(api, { request }) {
+    async handle(api, { request, caller }) {
+      if (caller.kind === 'person' && caller.isUnsure === true) refuseUnsure("an agent's words");
       const { type, event, context = {} } = fitting(OpenClawBody, parsedJson(await bodyText(request)), 'body');
       return json(type === 'message_received' ? await received(api, event, context) : await ended(api, event, context));
     },
