@@ -6,6 +6,7 @@ import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import { isFields } from '../protocol/text/fields.ts';
+import type { Ear } from './live-runs.ts';
 
 export interface Progress {
   readonly percentage: number | null;
@@ -26,12 +27,14 @@ export interface Hearing {
   /** A piece of what the agent says. */
   text(piece: string): void;
   /** A message that somebody has for this run; answers what became of it. */
-  message(message: Message): { readonly result: 'accepted' | 'rejected' | 'ignored'; readonly reason: string | null };
+  message(message: Message): ReturnType<Ear['hear']>;
   /** A report that came by another way. */
   claim(report: Report, dialect: string): void;
   /** A whole statement has ended; what comes next is another text. */
   pause(): void;
   end(): void;
+  /** What it has said is being looked at: a report that comes now would be lost, and is refused. */
+  close(): void;
   /** The last report that counts; null while there is none. */
   readonly heard: Heard | null;
   /** Messages that were ours to hear and were not taken, with the reason. */
@@ -47,6 +50,8 @@ export interface HearingOptions {
   route?(message: Found): void;
 }
 
+export const TOO_LATE = 'the run is over, and what it had said is being looked at';
+
 /** Of these, messages that agents may have for other rooms, nothing is kept here. */
 const MOST_REFUSED = 20;
 /** GRAPH_UPDATE blocks that an OUTPUT may speak of. */
@@ -55,6 +60,7 @@ const MOST_NODES = 50;
 export function createHearing({ task, rails, onProgress, onReport, route }: HearingOptions): Hearing {
   let detector = createDetector();
   let heard: Heard | null = null;
+  let isClosed = false;
   let nodes: Found[] = [];
   const refused: { kind: string; reason: string }[] = [];
   const isMine = (id: unknown): boolean => id === undefined || id === task.id || id === task.externalId;
@@ -129,15 +135,22 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
       if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') {
         return { result: 'ignored', reason: `a run's socket takes reports and signs of progress, not ${dialect}` };
       }
+      if (isClosed && lastReport([{ ...message, line: 1 }]) !== null) {
+        return { result: 'rejected', reason: TOO_LATE, code: 'E_STALE_RUN' };
+      }
       take({ ...message, line: 1 }, false);
       return { result: refusal === null ? 'accepted' : 'rejected', reason: refusal };
     },
     claim(report, dialect) {
+      if (isClosed) return;
       heard = { report, dialect, missing: [] };
       onReport?.(heard);
     },
     pause: end,
     end,
+    close() {
+      isClosed = true;
+    },
     get heard() {
       return heard;
     },

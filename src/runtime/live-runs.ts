@@ -4,7 +4,11 @@ import type { Message } from '../protocol/message.ts';
 
 export interface Ear {
   /** A report or a sign of progress. */
-  hear(message: Message): { readonly result: 'accepted' | 'rejected' | 'ignored'; readonly reason: string | null };
+  hear(message: Message): {
+    readonly result: 'accepted' | 'rejected' | 'ignored';
+    readonly reason: string | null;
+    readonly code?: ErrorCode;
+  };
   /** Ends the run from outside, as failed. */
   end(code: ErrorCode, message: string): void;
 }

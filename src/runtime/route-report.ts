@@ -2,6 +2,7 @@
  * A report by message: given to the run that it is about, which is judged when it ends; applied at once where nobody watches over the task. A
  * report of another run than the current one is refused, and kept for the record.
  */
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Report } from '../core/report.ts';
@@ -9,6 +10,7 @@ import { isRunning, TASK_STATUSES, type Task } from '../core/task.ts';
 import { lastReport } from '../protocol/convert.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { TOO_LATE } from './hearing.ts';
 import { isWatched, staleRun } from './route-who.ts';
 import {
   type Answered,
@@ -53,15 +55,28 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
       const heard = ear.hear(message);
       if (heard.result === 'ignored') return ignored(heard.reason ?? 'it says nothing to this run', task.id);
       if (heard.result === 'rejected') {
-        return reject(options, said, task, no('E_SCHEMA_VALIDATION', heard.reason ?? 'it was not taken'));
+        return reject(
+          options,
+          said,
+          task,
+          no(heard.code ?? 'E_SCHEMA_VALIDATION', heard.reason ?? 'it was not taken'),
+          {
+            report: keptReport(report),
+          },
+        );
       }
       // Acknowledged means on disk: a run whose Baton dies is resumed with what it had said.
       await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim);
       return accepted(task.id, [...warned, RECEIVED], `${run.id} has said how it ended; that is judged when it ends`);
     }
     if (isWatched(run)) {
+      const late = no('E_STALE_RUN', TOO_LATE);
+      if (await isHeardOut(options, task)) return reject(options, said, task, late, { report: keptReport(report) });
+      const letter = randomUUID();
       // Whoever watches over it reads the journal.
-      await note(options, said, RECEIVED, { task: task.id, run: run.id }, { ...claim, forward: true });
+      await note(options, said, RECEIVED, { task: task.id, run: run.id }, { ...claim, forward: true, letter });
+      // It may have been over before that was written.
+      if (await isHeardOut(options, task, letter)) return reject(options, said, task, late);
       return accepted(task.id, [...warned, RECEIVED], `handed to ${run.id}, which is judged when it ends`);
     }
   }
@@ -91,6 +106,14 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
   const judged = await options.store.find(task.id);
   if (judged?.status === 'done') events.push('run.judged', 'task.transitioned');
   return accepted(task.id, events);
+}
+
+/** Whether whoever watches over a run has written that it hears no more: by now, or before the report `letter` was written. */
+async function isHeardOut({ store }: RouterOptions, task: Task, letter?: string): Promise<boolean> {
+  const of = (await store.history(task.id)).flatMap(({ events }) => events).filter(({ run }) => run === task.run?.id);
+  const last = of.findIndex(({ type, detail }) => type === 'run.usage' && detail?.['last'] === true);
+  if (last === -1) return false;
+  return letter === undefined || of.findIndex(({ detail }) => detail?.['letter'] === letter) > last;
 }
 
 export const again = (task: Task, messageId: string): Answered =>

@@ -35,9 +35,15 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   attempt.stopClocks();
   warnings.push(...notesOf(attempt));
 
+  const model = live.model ?? chosen.model;
+  // From this record on nothing more is heard of the run; what was written before it, by others too, is.
+  facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider, last: true });
+  await facts.written();
+  await host.watch.caughtUp();
+  hearing.close();
   const heard = hearing.heard ?? (await written(given));
   const told: Work['told'] = {
-    chosen: { name: chosen.name, provider: chosen.provider, model: live.model ?? chosen.model },
+    chosen: { name: chosen.name, provider: chosen.provider, model },
     report: heard?.report ?? null,
     lastText: attempt.lastText(),
     evidence: null,
@@ -48,8 +54,6 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
     warnings,
     bytes: attempt.log.bytes,
   };
-  const { model } = told.chosen;
-  facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider });
   if (stopper.reason !== null) return stopped(told, stopper.reason);
   if (phased.failure !== null) {
     return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };

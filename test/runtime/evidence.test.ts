@@ -1,9 +1,10 @@
 /** Done needs evidence: what an agent claims against what Baton sees for itself (DECISIONS §6). */
 import { createHash } from 'node:crypto';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeAop2 } from '../../src/protocol/aop2/index.ts';
+import { aof, ofRun } from './messages.ts';
 import { EMMA, emma, output, print, REPORT_DONE, responseText } from './small-agents.ts';
 import { alivePids, makeWorld, newSleep, type Ran, reportText, taskOf, until } from './world.ts';
 
@@ -43,6 +44,27 @@ test('an output that is there, not empty and valid makes a task done, with the e
   expect(ran.events.flatMap(({ type, detail }) => (type === 'task.transitioned' ? [detail?.['to']] : []))).toEqual(
     expect.arrayContaining(['in-progress', 'review', 'done']),
   );
+});
+
+test('a report that comes while the evidence is looked at is refused as too late, not taken and lost', async () => {
+  const world = await makeWorld({ config: EMMA });
+  emma(world, 'printf hello > out.txt', REPORT_DONE);
+  const command = 'touch looking; until [ -e go ]; do sleep 0.05; done';
+  const running = world.run(
+    taskOf(world, {
+      agent: 'emma',
+      task: { expected_outputs: [output('out.txt', { validation: { command, expects: 'EXIT_CODE_0' } })] },
+    }),
+  );
+  await until('it is looked at', () => existsSync(join(world.workspace, 'looking')));
+  const tasks = [];
+  for await (const one of world.store.tasks()) tasks.push(one);
+  const [task] = tasks;
+  const late = aof('completion.report', task?.id as string, { outcome: 'blocked', blockers: ['no'] });
+  const answers = await world.host.router.take(late, ofRun(task?.run?.id as string, 'emma'));
+  writeFileSync(join(world.workspace, 'go'), '');
+  expect(answers).toMatchObject([{ result: 'rejected', code: 'E_STALE_RUN' }]);
+  expect((await running).task.status).toBe('done');
 });
 
 const FALSE_CLAIMS: readonly [string, string[], object, RegExp][] = [

@@ -422,6 +422,19 @@ describe('completion', () => {
     expect(await status(task)).toBe('in-progress');
     expect(await told('protocol.message.received')).toMatchObject([{ detail: { forward: true } }]);
   });
+
+  test('to a run whose evidence is looked at already: it is told that it comes too late', async () => {
+    const { add, claim, one, store, told } = makeRouter();
+    const task = await add();
+    const run = await claim(task, 'emma', true);
+    const over = { type: 'note', event: 'run.usage', task: task.id, run, detail: { last: true } } as const;
+    await store.send({ message: over, by: RUNTIME });
+    expect(await one(aof('completion.report', task.id, { outcome: 'done' }), as('emma'))).toMatchObject({
+      result: 'rejected',
+      code: 'E_STALE_RUN',
+    });
+    expect(await told('protocol.message.received')).toEqual([]);
+  });
 });
 
 describe('EVENTs', () => {
