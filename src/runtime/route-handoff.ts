@@ -19,6 +19,7 @@ import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { childMessage, narrowed, oversteps, taskMessage } from './child.ts';
 import { MOST_TITLE, tasksOfMessages } from './new-tasks.ts';
+import { again } from './route-report.ts';
 import { isPerson, notTheirs } from './route-who.ts';
 import {
   type Answered,
@@ -163,7 +164,7 @@ async function addChild(
   const id = answer.tasks[0]?.id ?? null;
   if (answer.kind === 'same') return accepted(id, [], `the message ${messageId} was taken before; it acts once`);
   const detail = { ...originOf(said), parentId: parent.id, toAgent: envelope.toAgent };
-  await note(options, said, RECEIVED, { task: id ?? parent.id }, detail);
+  await note(options, said, RECEIVED, { task: id ?? parent.id }, detail, messageId);
   return accepted(id, [RECEIVED, 'task.created', 'delegation.requested']);
 }
 
@@ -177,6 +178,8 @@ async function handOver(
   envelope: HandoffRequestEnvelope,
   from: string,
 ): Promise<Answered> {
+  const messageId = messageIdOf(said.message);
+  if (messageId !== undefined && child.messages.includes(messageId)) return again(child, messageId);
   const isSame = child.routing.agent === envelope.toAgent;
   if (isSame && (await options.store.text(child.id, 'inputs/handoff.json')) !== null) {
     return accepted(child.id, [], `${child.id} was handed to ${envelope.toAgent} before`);
@@ -203,7 +206,7 @@ async function handOver(
   });
   if (answer.kind === 'refused') return refuseHandoff(options, said, parent, answer.refusal);
   const detail = { parentId: parent.id, depth: child.depth, toAgent: envelope.toAgent };
-  await note(options, said, RECEIVED, { task: child.id }, originOf(said));
+  await note(options, said, RECEIVED, { task: child.id }, originOf(said), messageId);
   await note(options, said, 'delegation.requested', { task: child.id }, detail);
   return accepted(child.id, [RECEIVED, 'task.edited', 'delegation.requested']);
 }
@@ -288,6 +291,8 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
   if (child.parentId === null) {
     return reject(options, said, child, no('E_NOT_FOUND', `${child.id} was not handed on by another task`));
   }
+  const messageId = messageIdOf(message);
+  if (messageId !== undefined && child.messages.includes(messageId)) return again(child, messageId);
   const about = { task: child.id, run: child.run?.id };
   const by = sender.agent ?? sender.actor.name;
   if (message.kind === 'handoff.accepted') {
@@ -298,7 +303,8 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
       events.some(({ type, detail }) => type === 'delegation.accepted' && detail?.['agent'] === by),
     );
     if (isTold) return accepted(child.id, [], `${by} has accepted ${child.id} before`);
-    await note(options, said, 'delegation.accepted', about, { ...originOf(said), agent: by, parentId: child.parentId });
+    const detail = { ...originOf(said), agent: by, parentId: child.parentId };
+    await note(options, said, 'delegation.accepted', about, detail, messageId);
     return accepted(child.id, ['delegation.accepted']);
   }
   const reason =
@@ -318,13 +324,8 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
     events.push('task.edited');
   }
   if (child.status === to && events.length === 0) return accepted(child.id, [], `${child.id} is ${to} already`);
-  await note(options, said, 'delegation.rejected', about, {
-    ...originOf(said),
-    agent: by,
-    parentId: child.parentId,
-    reason,
-    to,
-  });
+  const detail = { ...originOf(said), agent: by, parentId: child.parentId, reason, to };
+  await note(options, said, 'delegation.rejected', about, detail, messageId);
   return accepted(child.id, [...events, 'delegation.rejected']);
 }
 

@@ -84,7 +84,12 @@ export async function takeNews(options: RouterOptions, bodies: Bodies, said: Sai
     : null;
   if (logged?.result === 'rejected') return logged;
   const now = (await options.store.find(task.id)) ?? task;
-  const taken = await takeReport(options, live === undefined ? claim : withoutId(claim), now, report);
+  const taken = await takeReport(
+    options,
+    live === undefined || logged === null ? claim : withoutId(claim),
+    now,
+    report,
+  );
   return { ...taken, events: [...new Set([...(logged?.events ?? []), ...taken.events])] };
 }
 

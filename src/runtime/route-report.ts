@@ -66,7 +66,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         );
       }
       // Acknowledged means on disk: a run whose Baton dies is resumed with what it had said.
-      await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim);
+      await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim, messageId);
       return accepted(task.id, [...warned, RECEIVED], `${run.id} has said how it ended; that is judged when it ends`);
     }
     if (isWatched(run)) {
@@ -74,7 +74,14 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
       if (await isHeardOut(options, task)) return reject(options, said, task, late, { report: keptReport(report) });
       const letter = randomUUID();
       // Whoever watches over it reads the journal.
-      await note(options, said, RECEIVED, { task: task.id, run: run.id }, { ...claim, forward: true, letter });
+      await note(
+        options,
+        said,
+        RECEIVED,
+        { task: task.id, run: run.id },
+        { ...claim, forward: true, letter },
+        messageId,
+      );
       // It may have been over before that was written.
       if (await isHeardOut(options, task, letter)) return reject(options, said, task, late);
       return accepted(task.id, [...warned, RECEIVED], `handed to ${run.id}, which is judged when it ends`);

@@ -87,6 +87,8 @@ export async function note(
   event: string,
   about: { readonly task?: string | undefined; readonly run?: string | null | undefined },
   detail: Readonly<Record<string, unknown>>,
+  /** Remembered with the task, where there is one. */
+  messageId?: string,
 ): Promise<void> {
   await store.send({
     message: {
@@ -94,6 +96,7 @@ export async function note(
       event,
       ...(about.task === undefined ? {} : { task: about.task }),
       ...(about.run === undefined || about.run === null ? {} : { run: about.run }),
+      ...(messageId === undefined ? {} : { messageId }),
       detail,
     },
     by: sender.actor,

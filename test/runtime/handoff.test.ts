@@ -240,6 +240,27 @@ describe('the answer of who it is handed to', () => {
   });
 });
 
+test('a message of a handoff that comes again does not undo what a person did meanwhile', async () => {
+  const world = await makeWorld({ config: AGENTS });
+  const { router, store } = world.host;
+  const { task, run } = await held(world);
+  const by = { kind: 'person', name: 'test' } as const;
+  const child = 'TASK-2026-11-16-900';
+  const more = { parentTaskId: task.id, messageId: newId() };
+  const request = aof('handoff.request', child, REQUEST, more);
+  await router.take(request, ofRun(run, 'emma'));
+  await store.send({ message: { type: 'task.edit', id: child, routing: { agent: 'emma' } }, by });
+  expect(await router.take(request, ofRun(run, 'emma'))).toMatchObject([{ result: 'accepted', events: [] }]);
+  expect((await store.find(child))?.routing.agent).toBe('emma');
+
+  const no = { fromAgent: 'emma', toAgent: 'qa', messageId: newId() };
+  const rejected = aof('handoff.rejected', child, { reason: 'no time' }, no);
+  await router.take(rejected, as('emma'));
+  await store.send({ message: { type: 'task.move', id: child, to: 'ready' }, by });
+  expect(await router.take(rejected, as('emma'))).toMatchObject([{ result: 'accepted', events: [] }]);
+  expect((await store.find(child))?.status).toBe('ready');
+});
+
 describe('a TASK from a run', () => {
   const child = (world: World, fields: object = {}): string =>
     JSON.stringify({ ...taskOf(world, { agent: 'qa' }), ...fields });

@@ -2,13 +2,13 @@
 import { compareTaskIds, DEFAULT_SESSION, TASK_PRIORITIES, type Task, taskOfRun } from '../task.ts';
 import { add } from './add.ts';
 import { claim } from './claim.ts';
-import { type Decision, refused, type Slice } from './decision.ts';
+import { type Decision, refused, type Slice, same } from './decision.ts';
 import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
 import type { Actor, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
-import { reportTask, update } from './told.ts';
+import { reportTask, update, withMessage } from './told.ts';
 
 export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);
@@ -100,6 +100,13 @@ function note(draft: Draft, message: Extract<TaskMessage, { type: 'note' }>): De
   const task = message.task === undefined ? undefined : draft.task(message.task);
   const session = task?.session ?? message.session ?? DEFAULT_SESSION;
   const about = task === undefined ? [] : [task.id];
+  const { messageId } = message;
+  if (task !== undefined && messageId !== undefined) {
+    if (task.messages.includes(messageId)) return same(task.id);
+    draft.set(task.id, withMessage(task, messageId));
+    draft.event(message.event, task.id, message.run, message.detail);
+    return draft.decision(session, about);
+  }
   const event = {
     type: message.event,
     ...(message.task === undefined ? {} : { task: message.task }),

@@ -165,6 +165,8 @@ export type TaskMessage =
       readonly type: 'note';
       readonly event: string;
       readonly task?: string;
+      /** Remembered with the task, so that the same message acts once. */
+      readonly messageId?: string;
       readonly run?: string;
       readonly session?: string;
       readonly detail: Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 /** So many ids of messages are remembered of a task; a message that is sent again comes soon. */
 export const MOST_MESSAGES = 200;
 
-const withMessage = (task: Task, messageId: string | undefined): Partial<Task> =>
+export const withMessage = (task: Task, messageId: string | undefined): Partial<Task> =>
   messageId === undefined ? {} : { messages: [...task.messages.slice(1 - MOST_MESSAGES), messageId] };
 
 /** A new status, a line more in its text, or both; one record of what was said. */
