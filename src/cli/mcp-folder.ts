@@ -1,11 +1,12 @@
 /** `baton mcp` outside of runs: the data folder, for an agent. */
-import { runOfCaller } from '../process/caller.ts';
+import { type Task, taskOfRun } from '../core/task.ts';
 import { openDoor } from '../runtime/door.ts';
 import type { Sender } from '../runtime/doors.ts';
 import { homeOf } from '../runtime/host.ts';
 import { createLiveRuns } from '../runtime/live-runs.ts';
 import { createRouter } from '../runtime/router.ts';
 import { createMcpServer, lookAt, type StdioOptions, serveStdio } from '../server/mcp/index.ts';
+import { runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { reading } from './with-store.ts';
@@ -15,14 +16,18 @@ export async function onFolder(options: Globals, serving: StdioOptions): Promise
   await reading(options, async (store, dir) => {
     const parts = { store, dir, config: readConfig(dir), now: Date.now, workspace: homeOf(dir) };
     const router = createRouter({ ...parts, runs: createLiveRuns() });
-    const door = openDoor({ ...parts, router, sender: speaker() });
-    await serveStdio(createMcpServer(door, { look: lookAt(store, dir) }), serving);
+    const sender = (await runSender(store, dir, 'mcp')) ?? PROGRAM;
+    const door = openDoor({ ...parts, router, sender });
+    const look = lookAt(store, dir, mayRead(sender));
+    await serveStdio(createMcpServer(door, { look, inRun: sender.run !== null }), serving);
   });
 }
 
 /** Never a person: whoever is behind it, it is a program that speaks. */
-function speaker(): Sender {
-  const run = runOfCaller();
-  const name = run === null ? 'mcp' : `agent of ${run}`;
-  return { channel: 'mcp', run: null, agent: name, actor: { kind: 'agent', name } };
+const PROGRAM: Sender = { channel: 'mcp', run: null, agent: 'mcp', actor: { kind: 'agent', name: 'mcp' } };
+
+/** A run that left its socket aside sees no more than over it. */
+function mayRead({ run }: Sender): (task: Task) => boolean {
+  const own = run === null ? null : taskOfRun(run);
+  return ({ id, parentId }) => run === null || id === own || parentId === own;
 }

@@ -1,11 +1,12 @@
 /** `baton send`: protocol messages into the router. Within a run they go to the run's own socket, where they are the run's. */
 import { createConnection } from 'node:net';
 import { BatonError } from '../core/errors.ts';
-import { taskOfRun } from '../core/task.ts';
+import type { Actor } from '../core/laws/messages.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import type { Routed, Sender } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';
+import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson, readText } from './io.ts';
@@ -33,37 +34,34 @@ export async function send(file: string, { as, token, ...globals }: Options): Pr
       ? await overSocket(socket, text)
       : token !== undefined
         ? await overHttp(text, token, as)
-        : await direct(text, globals, run, as);
+        : await direct(text, globals, as);
   show(answers, globals.json);
 }
 
 /** As a person, as an agent on a person's word, or as a run that lost its socket. */
-function direct(
-  text: string,
-  globals: Globals,
-  run: string | null,
-  as: string | undefined,
-): Promise<readonly Routed[]> {
+function direct(text: string, globals: Globals, as: string | undefined): Promise<readonly Routed[]> {
   return writing(globals, async (store, dir) => {
     const host = await openHost({ store, dir, config: readConfig(dir) });
     try {
       judgeClaims(host);
-      const held = run === null ? undefined : (await store.find(taskOfRun(run) ?? ''))?.run;
-      const agent = run === null ? (as ?? null) : held?.id === run ? held.agent : `agent of ${run}`;
-      const sender: Sender =
-        run === null
-          ? {
-              channel: 'cli',
-              run: null,
-              agent,
-              actor: { kind: 'person', name: as === undefined ? 'user' : `user as ${as}` },
-            }
-          : { channel: 'cli', run, agent, actor: { kind: 'agent', name: agent ?? run } };
+      const sender = (await runSender(store, dir, 'cli')) ?? personSender(await actorOf(store), as);
       return await host.router.take(text, sender);
     } finally {
       await host.close();
     }
   });
+}
+
+function personSender(actor: Actor, as: string | undefined): Sender {
+  if (as === undefined) return { channel: 'cli', run: null, agent: null, actor };
+  if (actor.kind !== 'person') {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      '--as is for people, and nobody can tell who this is while a run is live',
+      'say it from a terminal, or when nothing runs',
+    );
+  }
+  return { channel: 'cli', run: null, agent: as, actor: { ...actor, name: `user as ${as}` } };
 }
 
 function overSocket(path: string, text: string): Promise<readonly Routed[]> {

@@ -1,9 +1,9 @@
 /** Opens the store for one command and closes it behind it; and how a person asks something of it. */
 import { randomUUID } from 'node:crypto';
-import type { Actor, TaskMessage } from '../core/laws/messages.ts';
+import type { TaskMessage } from '../core/laws/messages.ts';
 import type { Answer, Store } from '../core/store.ts';
-import { runOfCaller } from '../process/caller.ts';
 import { openStore } from '../store/open.ts';
+import { actorOf } from './caller.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
 import { Refused } from './io.ts';
@@ -25,16 +25,10 @@ async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promis
   }
 }
 
-/** Whoever sits at the command line: a person, unless the command comes from a run. */
-function caller(): Actor {
-  const run = runOfCaller();
-  return run === null ? { kind: 'person', name: 'user' } : { kind: 'agent', name: `agent of ${run}` };
-}
-
 type Done = Extract<Answer, { tasks: unknown }>;
 
 export async function ask(store: Store, message: TaskMessage): Promise<Done> {
-  const answer = await store.send({ message, by: caller(), request: randomUUID() });
+  const answer = await store.send({ message, by: await actorOf(store), request: randomUUID() });
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;
   throw new Refused(code, sentence, hint);

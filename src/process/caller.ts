@@ -1,26 +1,92 @@
 /** Whether this process was started by a run, however many shells ago: an agent that calls `baton` is not the person. */
 import { readFileSync } from 'node:fs';
-import { statOf } from './identity.ts';
+import { uptime } from 'node:os';
+import { type Stat, statOf } from './identity.ts';
 import { MARK } from './types.ts';
 
-/** The run that this process belongs to; null where it belongs to none, as far as the system tells. */
-export function runOfCaller(environment: Readonly<Record<string, string | undefined>> = process.env): string | null {
-  const own = environment[MARK];
-  return own === undefined ? runOfProcess(process.ppid) : runIn(own);
+export interface CallerMark {
+  readonly run: string;
+  /** As it stands in the environment. */
+  readonly text: string;
+  /** The parent of the first process that carries it. */
+  readonly startedBy: number;
 }
 
+/**
+ * The mark that this process has, or one of those that it comes from. Whoever writes another one into its own environment still has parents that
+ * carry the first: that one counts.
+ */
+export function markOfCaller(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): CallerMark | null {
+  const own = environment[MARK];
+  const found = own === undefined ? null : { run: runIn(own), text: own, startedBy: process.ppid };
+  return markOfProcess(process.ppid) ?? found;
+}
+
+/** The run that this process belongs to; null where it belongs to none, as far as the system tells. */
+export const runOfCaller = (): string | null => markOfCaller()?.run ?? null;
+
 /** The same of another process. Whoever takes the mark out of its own environment still has parents that carry it. */
-export function runOfProcess(first: number): string | null {
-  for (let pid = first; pid > 1; pid = statOf(pid)?.ppid ?? 0) {
-    const mark = markOfProcess(pid);
-    if (mark !== null) return runIn(mark);
+export const runOfProcess = (pid: number): string | null => markOfProcess(pid)?.run ?? null;
+
+function markOfProcess(first: number): CallerMark | null {
+  let found: CallerMark | null = null;
+  for (const { pid, ppid } of lineOf(first)) {
+    const text = markIn(pid);
+    if (text !== null) found = { run: runIn(text), text, startedBy: ppid };
   }
-  return null;
+  return found;
+}
+
+/** A process and those that it comes from, the nearest first, without the system's own first one. */
+function lineOf(first: number): Stat[] {
+  const line: Stat[] = [];
+  for (let pid = first; pid > 1; ) {
+    const stat = statOf(pid);
+    if (stat === null) break;
+    line.push(stat);
+    pid = stat.ppid;
+  }
+  return line;
+}
+
+/** The processes that this one comes from. */
+export const lineOfCaller = (): readonly number[] => lineOf(process.ppid).map(({ pid }) => pid);
+
+/**
+ * Whether this process has no terminal, and comes from one that lost its parent and began after that moment: such a one may have been left by
+ * anybody. What began before, as a login, a daemon or an editor, was not.
+ */
+export function mayBeOrphanSince(moment: number): boolean {
+  const line = lineOf(process.pid);
+  if ((line[0]?.terminal ?? 1) !== 0) return false;
+  const reaper = line.findIndex(({ pid }) => isReaper(pid));
+  const top = reaper < 0 ? line.at(-1) : line[reaper - 1];
+  // Nobody is given to 0: that one was put here from outside, as into a container.
+  if (top === undefined || top.ppid === 0) return false;
+  const began = Date.now() - uptime() * 1000 + Number(top.started.split('/').at(-1)) * MS_OF_A_TICK;
+  return began > moment - SLACK_MS;
+}
+
+/** Linux counts them a hundred to the second for whoever asks. */
+const MS_OF_A_TICK = 10;
+/** The two clocks are read one after the other. */
+const SLACK_MS = 100;
+
+/** A user's own systemd takes in what lost its parent, as the first process does. */
+function isReaper(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'systemd';
+  } catch {
+    // Gone: it takes in nobody.
+    return false;
+  }
 }
 
 const runIn = (mark: string): string => mark.split('@', 1)[0] ?? mark;
 
-function markOfProcess(pid: number): string | null {
+function markIn(pid: number): string | null {
   let environ: string;
   try {
     environ = readFileSync(`/proc/${pid}/environ`, 'latin1');

@@ -182,7 +182,7 @@ function censusByPs(): Census {
     const [pid = 0, ppid = 0, pgid = 0, state = '', ...started] = line.trim().split(/\s+/);
     // Sessions have no number in this list; the group stands for it.
     const session = Number(pgid);
-    const numbers = { pid: Number(pid), ppid: Number(ppid), pgid: Number(pgid), session };
+    const numbers = { pid: Number(pid), ppid: Number(ppid), pgid: Number(pgid), session, terminal: null };
     found.set(Number(pid), { ...numbers, state: state.charAt(0), started: started.join(' ') });
   }
   return found;

@@ -30,6 +30,8 @@ export interface Stat {
   readonly ppid: number;
   readonly pgid: number;
   readonly session: number;
+  /** The number of its controlling terminal; 0 where it has none, null where nobody asked. */
+  readonly terminal: number | null;
   readonly state: string;
   readonly started: string;
 }
@@ -43,6 +45,7 @@ export function parseStat(pid: number, text: string): Stat {
     ppid: Number(fields[1]),
     pgid: Number(fields[2]),
     session: Number(fields[3]),
+    terminal: Number(fields[4]),
     started: `${bootId()}/${fields[19]}`,
   };
 }

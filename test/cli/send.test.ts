@@ -162,6 +162,54 @@ env -u BATON_SOCKET ${send('other.json')} > bare.out; echo $? >> bare.out
   expect(blocked).toMatchObject([{ cause: { message: 'no key' } }]);
 }, 30_000);
 
+test('a run that hides is not the person, nor another run', async () => {
+  const inReview = (): string => {
+    const id = add('--agent', 'qa');
+    send(aof('completion.report', id, { outcome: 'partial' }), '--as', 'qa');
+    return id;
+  };
+  const other = inReview();
+  const cli = `${process.execPath} ${MAIN}`;
+  const call = (name: string, text: string): string => `${text} > ${name}.out 2>&1; echo $? >> ${name}.out`;
+  const lines = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'resources/read', params: { uri: `baton://task/${other}` } },
+  ].map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(join(dir, 'mcp.txt'), lines.join(''));
+  writeFileSync(
+    join(dir, 'orphan.sh'),
+    `#!/bin/sh\nsleep 0.3\n${cli} task move ${other} done > orphan.out 2>&1\necho $? >> orphan.out\ntouch orphaned\n`,
+  );
+  writeFileSync(join(dir, 'note.json'), aof('status.update', other, { notes: 'as another' }));
+  writeFileSync(
+    join(dir, 'emma.sh'),
+    `#!/bin/sh\ncat > /dev/null
+mark="$BATON_RUN_MARK"
+${call('forged', `env -u BATON_SOCKET BATON_RUN_MARK=${other}-r1@\${mark#*@} ${cli} send note.json --json`)}
+${call('mcp', `env -u BATON_SOCKET ${cli} mcp < mcp.txt`)}
+(env -i PATH="$PATH" setsid sh orphan.sh > /dev/null 2>&1 < /dev/null &)
+while [ ! -e orphaned ]; do sleep 0.05; done
+exec env -i PATH="$PATH" sh -c '${cli} task move ${other} done > bare.out 2>&1; echo $? >> bare.out'
+`,
+  );
+  chmodSync(join(dir, 'emma.sh'), 0o755);
+  const ran = startBaton(['run', 'Do it', '--agent', 'emma', '--json'], dir);
+  await until('it runs', () => existsSync(join(dir, 'forged.out')));
+  // With a line of parents that was there before, it is a person all the same, terminal or not.
+  const mine = inReview();
+  expect(baton(['task', 'move', mine, 'done'], '', dir)).toMatchObject({ exit: 0 });
+  await ran.ended;
+  const out = (name: string): string => readFileSync(join(dir, `${name}.out`), 'utf8');
+  expect(out('forged')).toMatch(/"result":"rejected"[\s\S]*may speak of[\s\S]*\n3\n$/);
+  expect(out('mcp')).toContain('there is no baton://task/');
+  expect(out('orphan')).toMatch(/E_\w+[\s\S]*\n3\n$/);
+  expect(out('bare')).toMatch(/E_\w+[\s\S]*\n3\n$/);
+  expect(show(other)['status']).toBe('review');
+}, 40_000);
+
+const INITIALIZE = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+
 describe('the inbox', () => {
   const drop = (name: string, text: string): void => {
     mkdirSync(join(dir, '.baton/inbox'), { recursive: true });

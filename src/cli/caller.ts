@@ -1,0 +1,48 @@
+/** Who calls `baton`: a person, unless the command comes from a run, or may come from one that hides it. */
+import { BatonError } from '../core/errors.ts';
+import type { Actor } from '../core/laws/messages.ts';
+import type { Store } from '../core/store.ts';
+import { isRunning, type Run, taskOfRun } from '../core/task.ts';
+import { lineOfCaller, markOfCaller, mayBeOrphanSince } from '../process/caller.ts';
+import type { Channel, Sender } from '../runtime/doors.ts';
+import { markOf } from '../runtime/places.ts';
+
+/** What can't be told apart from a run while one is live approves nothing (DESIGN: an agent must not be able to play the person). */
+const SOMEBODY: Actor = { kind: 'unknown', name: 'somebody, at the command line' };
+
+export async function actorOf(store: Store): Promise<Actor> {
+  const mark = markOfCaller();
+  if (mark !== null) return { kind: 'agent', name: `agent of ${mark.run}` };
+  return (await mayBeHidden(store)) ? SOMEBODY : { kind: 'person', name: 'user' };
+}
+
+/** A run speaks for itself where it can be seen that it is that one; else it is some agent. Null where no run calls. */
+export async function runSender(store: Store, dir: string, channel: Channel): Promise<Sender | null> {
+  const mark = markOfCaller();
+  if (mark === null) return null;
+  const name = `agent of ${mark.run}`;
+  const some: Sender = { channel, run: null, agent: name, actor: { kind: 'agent', name } };
+  // Another folder may have a run of the same name.
+  if (mark.text !== markOf(dir, mark.run)) return some;
+  const held = (await store.find(taskOfRun(mark.run) ?? ''))?.run;
+  if (held?.id !== mark.run) return { ...some, run: mark.run };
+  if (mark.startedBy !== held.supervisor?.pid) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `expected a process of ${mark.run}, got one that its supervisor did not start`,
+      'within a run, leave BATON_SOCKET and BATON_RUN_MARK as they are',
+    );
+  }
+  return { channel, run: held.id, agent: held.agent, actor: { kind: 'agent', name: held.agent } };
+}
+
+async function mayBeHidden(store: Store): Promise<boolean> {
+  const runs: Run[] = [];
+  for await (const task of store.tasks({ status: ['in-progress'] }))
+    if (isRunning(task) && task.run !== null) runs.push(task.run);
+  if (runs.length === 0) return false;
+  const line = lineOfCaller();
+  // What a supervisor has started is its agent, whatever became of its mark.
+  if (runs.some(({ supervisor }) => supervisor !== null && line.includes(supervisor.pid))) return true;
+  return mayBeOrphanSince(Math.min(...runs.map(({ startedAt }) => startedAt)));
+}
