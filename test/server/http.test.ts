@@ -127,6 +127,11 @@ describe('tasks', () => {
     const [one, two] = [await world.json('/v1/tasks', ask), await world.json('/v1/tasks', ask)];
     expect(two.body.id).toBe(one.body.id);
     expect((await world.json('/v1/tasks')).body).toHaveLength(1);
+    // Of another request it is another key.
+    const other = await world.json('/v1/tasks', { ...ask, body: { title: 'Twice' } });
+    expect(other.body).toMatchObject({ title: 'Twice' });
+    const moved = await world.json(`/v1/tasks/${one.body.id}/move`, { ...ask, body: { status: 'blocked' } });
+    expect(moved.body).toMatchObject({ id: one.body.id, status: 'blocked' });
   });
 
   test('what is wrong is said with its code and its status', async () => {

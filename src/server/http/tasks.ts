@@ -1,5 +1,5 @@
 /** `/v1/tasks`: making, listing, showing and changing tasks. What a run asks for goes through its door; what a person asks for, to the laws. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
 import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
 import type { Store } from '../../core/store.ts';
@@ -149,11 +149,12 @@ async function add(api: Api, call: Call): Promise<Response> {
   if (tasks.some(({ title }) => title.trim() === ''))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
   const { store, config } = api.host;
-  const made = await ask(api, call, {
+  const message: TaskMessage = {
     type: 'task.add',
     tasks: await Promise.all(tasks.map((task) => resolved(store, task))),
     maxDepth: config.delegation.max_depth,
-  });
+  };
+  const made = await ask(api, call, message, text);
   const blockedBy = createBlockedBy(store);
   const shown: TaskJson[] = [];
   for (const task of made) shown.push(taskJson(task, await blockedBy(task)));
@@ -226,20 +227,29 @@ async function change<S extends Body>(
   message: (task: Task, body: ReturnType<S['parse']>) => TaskMessage,
 ): Promise<Response> {
   const before = await reachedTask(api, call, call.param('id'));
-  const [task = before] = await ask(api, call, message(before, await bodyOf(call, schema)));
+  const body = await bodyOf(call, schema);
+  const [task = before] = await ask(api, call, message(before, body), JSON.stringify(body));
   return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
 }
 
 /** As the person; routes that lead here are closed to runs. */
-async function ask({ host }: Api, { request, caller }: Call, message: TaskMessage): Promise<readonly Task[]> {
+async function ask(
+  { host }: Api,
+  { request, caller, url }: Call,
+  message: TaskMessage,
+  body: string,
+): Promise<readonly Task[]> {
   const key = request.headers.get('idempotency-key');
   if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected an Idempotency-Key of at most 200 plain characters');
   const answer = await host.store.send({
     message,
     by: personOf(caller),
-    request: key === null ? randomUUID() : `http:${key}`,
+    // A key is one of its request: with another path or body it is not the same asked twice.
+    request: key === null ? randomUUID() : `http:${key}:${digestOf([request.method, url.pathname, url.search, body])}`,
   });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   return answer.tasks;
 }
+
+const digestOf = (parts: readonly string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
