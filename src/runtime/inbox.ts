@@ -1,10 +1,10 @@
 /**
  * Files dropped into `inbox/` of the data folder: each is read as messages, routed, and moved to `inbox/done/` or, with the reason beside it, to
- * `inbox/rejected/`. Who put it there cannot be seen: a person, as long as nothing runs; nobody that could be named while something does, as with
- * edits of the tree.
+ * `inbox/rejected/`. Who put it there cannot be seen: a person, where nothing has run since; nobody that could be named where something has.
  */
-import { mkdirSync, watch } from 'node:fs';
-import { lstat, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, type Stats, watch } from 'node:fs';
+import { lstat, mkdir, readdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunning } from '../core/task.ts';
 import { isAlive } from '../process/identity.ts';
@@ -30,11 +30,12 @@ export async function watchInbox(host: Host): Promise<Inbox> {
   const folder = inboxFolder(host.dir);
   mkdirSync(folder, { recursive: true });
   let looking: Promise<void> | null = null;
+  const own: Own = { folder: join(folder, `.${process.pid}.${randomUUID()}`), taken: new Map() };
   let isClosed = false;
   let again: NodeJS.Timeout | undefined;
 
   const look = (): Promise<void> => {
-    looking ??= lookInto(host, folder)
+    looking ??= lookInto(host, folder, own)
       .catch((cause: unknown) => {
         host.warn(`the inbox could not be read: ${cause instanceof Error ? cause.message : String(cause)}`);
       })
@@ -64,17 +65,42 @@ export async function watchInbox(host: Host): Promise<Inbox> {
   };
 }
 
-/** A file is taken by its new name, so that of two who look only one has it. */
-const takenName = (name: string): string => `.${process.pid}.${name}`;
+/** A file that is ours to route. `found` is how it was when it was taken; null where another took it, who is gone. */
+interface Taken {
+  readonly name: string;
+  readonly found: Stats | null;
+  tries: number;
+}
 
-/** What somebody took who is gone is there again. */
-async function giveBack(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const [, pid, free] = /^\.(\d+)\.(.+)$/.exec(name) ?? [];
-    if (pid === undefined || free === undefined || Number(pid) === process.pid) continue;
-    if (isAlive({ pid: Number(pid), started: null }) !== 'gone') continue;
-    await rename(join(folder, name), join(folder, free)).catch(ignoreMissing);
+/** What is in our own folder, by the name that it has there. */
+interface Own {
+  readonly folder: string;
+  readonly taken: Map<string, Taken>;
+}
+
+/** A store that fails may be well again soon; what fails so often is refused. */
+const MOST_TRIES = 3;
+
+/** What somebody took who is gone is ours now. */
+async function takeOver(folder: string, own: Own): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const pid = Number(/^\.(\d+)\./.exec(entry.name)?.[1] ?? process.pid);
+    if (!entry.isDirectory() || pid === process.pid || isAlive({ pid, started: null }) !== 'gone') continue;
+    const left = join(folder, entry.name);
+    for (const name of (await readdir(left).catch(ignoreMissing)) ?? []) {
+      await take(own, join(left, name), name, null);
+    }
+    // Another may have been quicker, or be at it.
+    await rmdir(left).catch(() => {});
   }
+}
+
+/** By moving it into a folder of our own, so that of two who look only one has it, however long its name is. */
+async function take(own: Own, path: string, name: string, found: Stats | null): Promise<void> {
+  await mkdir(own.folder, { recursive: true });
+  const free = await freeName(own.folder, name);
+  if ((await rename(path, join(own.folder, free)).then(() => true, ignoreMissing)) === null) return;
+  own.taken.set(free, { name, found, tries: 0 });
 }
 
 /** Another was quicker. */
@@ -83,24 +109,50 @@ function ignoreMissing(cause: NodeJS.ErrnoException): null {
   throw cause;
 }
 
-async function lookInto(host: Host, folder: string): Promise<void> {
-  await giveBack(folder);
+async function lookInto(host: Host, folder: string, own: Own): Promise<void> {
+  await takeOver(folder, own);
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
   for (const name of names) {
     const given = join(folder, name);
-    const path = join(folder, takenName(name));
     const found = await lstat(given).catch(ignoreMissing);
     // Gone again; or a folder, ours among them.
     if (found === null || found.isDirectory()) continue;
-    if (Date.now() - found.mtimeMs < SETTLED_MS) continue;
-    if ((await rename(given, path).then(() => true, ignoreMissing)) === null) continue;
-    if (!found.isFile()) {
-      await put(host, path, name, `expected a file, got ${found.isSymbolicLink() ? 'a link' : 'something else'}`);
-    } else if (found.size > LIMITS.messageBytes) {
-      await put(host, path, name, `expected at most ${LIMITS.messageBytes} bytes, got ${found.size}`, true);
-    } else {
-      await put(host, path, name, reasonOf(await host.router.take(await readFile(path), await senderNow(host))));
+    // Its writer can say when it was written, and not when it was changed.
+    if (Date.now() - found.ctimeMs < SETTLED_MS) continue;
+    // One that cannot be taken must not keep the others waiting.
+    await take(own, given, name, found).catch((cause: Error) => host.warn(`inbox/${name}: ${cause.message}`));
+  }
+  for (const [at, file] of own.taken) {
+    const path = join(own.folder, at);
+    try {
+      await routeFile(host, path, file);
+      own.taken.delete(at);
+    } catch (cause) {
+      const { message } = cause as Error;
+      if (++file.tries < MOST_TRIES) {
+        host.warn(`inbox/${file.name} is tried again: ${message}`);
+        continue;
+      }
+      own.taken.delete(at);
+      await put(host, path, file.name, `it could not be taken: ${message}`).catch((last: Error) =>
+        host.warn(`inbox/${file.name} was given up: ${last.message}`),
+      );
     }
+  }
+  // Not empty, or not there: then it stays as it is.
+  if (own.taken.size === 0) await rmdir(own.folder).catch(() => {});
+}
+
+async function routeFile(host: Host, path: string, { name, found }: Taken): Promise<void> {
+  const now = await lstat(path);
+  if (!now.isFile()) {
+    await put(host, path, name, `expected a file, got ${now.isSymbolicLink() ? 'a link' : 'something else'}`);
+  } else if (now.size > LIMITS.messageBytes) {
+    await put(host, path, name, `expected at most ${LIMITS.messageBytes} bytes, got ${now.size}`, true);
+  } else {
+    // When it came cannot be seen any more of one that another took.
+    const sender = found === null ? UNKNOWN : await senderSince(host, found.ctimeMs);
+    await put(host, path, name, reasonOf(await host.router.take(await readFile(path), sender)));
   }
 }
 
@@ -112,10 +164,18 @@ function reasonOf(answers: readonly Answered[]): string | null {
   return `ignored: ${answers[0]?.reason ?? 'it holds no message'}`;
 }
 
-async function senderNow({ store }: Host): Promise<Sender> {
-  for await (const task of store.tasks({ status: ['in-progress'] })) {
-    if (!isRunning(task)) continue;
-    return { channel: 'inbox', run: null, agent: null, actor: { kind: 'unknown', name: 'somebody, in the inbox' } };
+const UNKNOWN: Sender = {
+  channel: 'inbox',
+  run: null,
+  agent: null,
+  actor: { kind: 'unknown', name: 'somebody, in the inbox' },
+};
+
+/** A person only where nothing has run from the moment that it was put there. */
+async function senderSince({ store }: Host, moment: number): Promise<Sender> {
+  for await (const task of store.tasks()) {
+    const { run } = task;
+    if (run !== null && (isRunning(task) || (run.endedAt ?? run.startedAt) >= moment)) return UNKNOWN;
   }
   return { channel: 'inbox', run: null, agent: null, actor: { kind: 'person', name: 'user, in the inbox' } };
 }
@@ -135,9 +195,13 @@ async function put(host: Host, path: string, name: string, reason: string | null
   });
 }
 
-/** What was there before stays. */
+/** What was there before stays. A name has room for a number before it and for `.reason` behind it. */
 async function freeName(folder: string, name: string): Promise<string> {
   const taken = new Set(await readdir(folder));
-  if (!taken.has(name)) return name;
-  for (let number = 2; ; number++) if (!taken.has(`${number}-${name}`)) return `${number}-${name}`;
+  const short = Buffer.byteLength(name) <= MOST_NAME ? name : [...name].slice(0, MOST_NAME / 4).join('');
+  if (!taken.has(short)) return short;
+  for (let number = 2; ; number++) if (!taken.has(`${number}-${short}`)) return `${number}-${short}`;
 }
+
+/** Bytes; the system allows 255. A character has at most four. */
+const MOST_NAME = 232;
