@@ -68,6 +68,16 @@ export function openDoor(options: DoorOptions): Door {
     return mine;
   };
 
+  /** What is refused before the router hears of it is written down here, as the router would. */
+  const asked = async <T>(type: string, look: () => Promise<T>): Promise<T> => {
+    try {
+      return await look();
+    } catch (cause) {
+      if (cause instanceof BatonError) await rejected(store, sender, null, cause.code, cause.message, type);
+      throw cause;
+    }
+  };
+
   const visible = async (ids: readonly string[]): Promise<Task[]> => {
     const mine = await own();
     const tasks: Task[] = [];
@@ -103,8 +113,9 @@ export function openDoor(options: DoorOptions): Door {
   };
 
   const create: Door['create'] = async (ask) => {
-    const mine = await own();
-    const parent = ask.parentId === undefined ? mine : await named(ask.parentId);
+    const mine = await asked('task.create', own);
+    const { parentId } = ask;
+    const parent = parentId === undefined ? mine : await asked('task.create', () => named(parentId));
     const isPriority = ask.priority === undefined || TASK_PRIORITIES.includes(ask.priority as TaskPriority);
     if (!isPriority) {
       throw new BatonError(
@@ -135,12 +146,12 @@ export function openDoor(options: DoorOptions): Door {
   return {
     create,
     async update({ taskId, ...news }) {
-      const task = await named(taskId);
+      const task = await asked('status.update', () => named(taskId));
       await say('status.update', task, present(news));
       return shown((await store.find(task.id)) ?? task);
     },
     async complete({ taskId, summary, notes, ...rest }) {
-      const task = await named(taskId);
+      const task = await asked('completion.report', () => named(taskId));
       const words = [summary, notes].filter((text) => text !== undefined && text !== '').join('\n\n');
       await say('completion.report', task, present({ ...rest, notes: words === '' ? undefined : words }));
       return shown((await store.find(task.id)) ?? task);
@@ -164,7 +175,7 @@ export function openDoor(options: DoorOptions): Door {
       return tasks;
     },
     async handoff({ parentTaskId, title, toAgent, ...rest }) {
-      const parent = await named(parentTaskId);
+      const parent = await asked('handoff.request', () => named(parentTaskId));
       const payload = present({ toAgent, ...rest });
       // Named as its own child, so that the store gives the new one its id.
       const routed = await say('handoff.request', parent, payload, { toAgent }, title === undefined ? {} : { title });
@@ -174,7 +185,7 @@ export function openDoor(options: DoorOptions): Door {
     },
     message: (text) => router.take(text, sender),
     async report({ status, summary, detailsFile, metrics = {} }) {
-      const mine = await own();
+      const mine = await asked('report', own);
       if (mine === null) throw new BatonError('E_USAGE', 'expected a run to report, and this does not come from one');
       const length = charCount(summary);
       if (length > SUMMARY_CHARS_MOST) {
@@ -202,7 +213,7 @@ export function openDoor(options: DoorOptions): Door {
       return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars, options.dir);
     },
     async wait({ taskIds, timeoutMs }) {
-      const ended = await waitForTasks(store, await visible(taskIds), timeoutMs);
+      const ended = await waitForTasks(store, await asked('task.wait', () => visible(taskIds)), timeoutMs);
       return Promise.all(ended.map(shown));
     },
   };
@@ -253,10 +264,11 @@ async function rejected(
   parent: Task | null,
   code: string,
   reason: string,
+  type = 'task.create',
 ): Promise<void> {
   const task = parent?.id ?? (sender.run === null ? null : taskOfRun(sender.run));
   const about = { ...(task === null ? {} : { task }), ...(sender.run === null ? {} : { run: sender.run }) };
-  const detail = { type: 'task.create', channel: sender.channel, code, reason };
+  const detail = { type, channel: sender.channel, code, reason };
   await store.send({
     message: {
       type: 'note',

@@ -88,6 +88,15 @@ describe('of a run', () => {
     await expect(door.update({ taskId: 'TASK-2020-01-01-001', notes: 'x' })).rejects.toMatchObject({
       code: 'E_NOT_FOUND',
     });
+    // Those that the router never hears of are written down all the same.
+    const refused: unknown[] = [];
+    for await (const { events } of world.store.eventsAfter({ after: 0 })) {
+      for (const { type, detail } of events) {
+        if (type === 'protocol.message.rejected') refused.push([detail?.['type'], detail?.['code']]);
+      }
+    }
+    expect(refused).toContainEqual(['task.wait', 'E_PERMISSION_DENIED']);
+    expect(refused).toContainEqual(['status.update', 'E_NOT_FOUND']);
     // The child is another's to speak of.
     await expect(door.complete({ taskId: child.id, outcome: 'done' })).rejects.toMatchObject({
       code: 'E_PERMISSION_DENIED',
@@ -184,8 +193,14 @@ describe('of a run', () => {
     const world = await makeWorld({ config: EMMA });
     const { task, door } = await held(world);
     await world.store.send({ message: { type: 'task.move', id: task.id, to: 'ready' }, by: USER.actor });
-    for (const call of [door.create({ title: 'x' }), door.update({ notes: 'x' }), door.list({}), door.context({})]) {
-      await expect(call).rejects.toMatchObject({ code: 'E_STALE_RUN' });
+    const calls = [
+      () => door.create({ title: 'x' }),
+      () => door.update({ notes: 'x' }),
+      () => door.list({}),
+      () => door.context({}),
+    ];
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({ code: 'E_STALE_RUN' });
     }
   });
 });
