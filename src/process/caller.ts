@@ -54,12 +54,15 @@ function lineOf(first: number): Stat[] {
 /** The processes that this one comes from. */
 export const lineOfCaller = (): readonly number[] => lineOf(process.ppid).map(({ pid }) => pid);
 
+/** Whether a process comes from this one. */
+export const isOurs = (pid: number): boolean => lineOf(pid).some((one) => one.pid === process.pid);
+
 /**
- * Whether this process has no terminal, and comes from one that lost its parent and began after that moment: such a one may have been left by
+ * Whether a process, this one or another, has no terminal, and comes from one that lost its parent and began after that moment: such a one may have been left by
  * anybody. What began before, as a login, a daemon or an editor, was not.
  */
-export function mayBeOrphanSince(moment: number): boolean {
-  const line = lineOf(process.pid);
+export function mayBeOrphanSince(moment: number, of = process.pid): boolean {
+  const line = lineOf(of);
   if ((line[0]?.terminal ?? 1) !== 0) return false;
   const reaper = line.findIndex(({ pid }) => isReaper(pid));
   const top = reaper < 0 ? line.at(-1) : line[reaper - 1];

@@ -4,11 +4,13 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { runOfProcess } from './caller.ts';
+import { isOurs, mayBeOrphanSince, runOfProcess } from './caller.ts';
 
 export interface Connection {
   /** Where the other end says it is; not given, it may be here. */
   readonly remoteAddress?: string;
+  /** When the first of the runs began that are live; what came up since and hides where from may be of one. */
+  readonly runningSince?: number;
   readonly localPort: number;
   readonly remotePort: number;
 }
@@ -33,7 +35,11 @@ export function peerOf(connection: Connection): Peer {
     const run = runOfProcess(pid);
     if (run !== null) return { kind: 'run', run };
   }
-  return owners.includes(process.pid) ? { kind: 'run', run: null } : { kind: 'other' };
+  if (owners.includes(process.pid)) return { kind: 'run', run: null };
+  const { runningSince } = connection;
+  const isHidden = (pid: number): boolean =>
+    runningSince !== undefined && (isOurs(pid) || mayBeOrphanSince(runningSince, pid));
+  return { kind: owners.some(isHidden) ? 'unknown' : 'other' };
 }
 
 /** What the system says of a socket that its process has closed. */

@@ -32,6 +32,8 @@ async function peerOfProgram(code: string, env: NodeJS.ProcessEnv): Promise<Peer
 }
 
 const CONNECT = `require('node:net').connect(Number(process.env.PORT), '127.0.0.1'); setInterval(() => {}, 1000);`;
+/** It ends with its connection. */
+const CONNECT_ALONE = `const end = () => process.exit(); require('node:net').connect(Number(process.env.PORT), '127.0.0.1').on('close', end).on('error', end).resume();`;
 /** Its child has an empty environment. */
 const BY_A_CHILD = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(CONNECT)}], { env: { PORT: process.env.PORT }, stdio: 'ignore' }); setInterval(() => {}, 1000);`;
 
@@ -55,6 +57,19 @@ test.runIf(hasProc())(
     expect(peerOf({ localPort: 1, remotePort: 2, remoteAddress: '192.0.2.1' })).toEqual({ kind: 'elsewhere' });
   },
 );
+
+test.runIf(hasProc())('what lost its parents since a run began may be of it', async () => {
+  const began = Date.now();
+  const code = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(CONNECT_ALONE)}], { env: { PORT: process.env.PORT }, stdio: 'ignore', detached: true }).unref();`;
+  const child = spawn(process.execPath, ['-e', code], { env: { PORT: String(port()) }, stdio: 'ignore' });
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  if (child.exitCode === null) await once(child, 'exit');
+  const { localPort = 0, remotePort = 0, remoteAddress = '' } = socket;
+  const since = (runningSince: number): Peer => peerOf({ localPort, remotePort, remoteAddress, runningSince });
+  expect(since(began)).toEqual({ kind: 'unknown' });
+  expect(since(Date.now() + 60_000)).toEqual({ kind: 'other' });
+  socket.destroy();
+});
 
 test.runIf(hasProc())('one of this machine that has hung up is nobody that could be named', async () => {
   const sent = `require('node:net').connect(Number(process.env.PORT), '127.0.0.1', () => process.exit());`;

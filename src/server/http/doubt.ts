@@ -15,11 +15,12 @@ export function createDoubt(store: Store, peerOf: ((connection: Connection) => P
   /** A connection stays with its process for as long as it is open. */
   const known = new WeakMap<Socket, Peer>();
   return async (person, socket) => {
-    if (peerOf === undefined || !(await isAnyRunning(store))) return person;
+    const runningSince = peerOf === undefined ? null : await firstStart(store);
+    if (peerOf === undefined || runningSince === null) return person;
     const { localPort, remotePort, remoteAddress } = socket ?? {};
     if (socket === undefined || localPort === undefined || remotePort === undefined || remoteAddress === undefined)
       return { ...person, isUnsure: true };
-    const peer = known.get(socket) ?? peerOf({ localPort, remotePort, remoteAddress });
+    const peer = known.get(socket) ?? peerOf({ localPort, remotePort, remoteAddress, runningSince });
     known.set(socket, peer);
     if (peer.kind === 'run') {
       const whose = peer.run === null ? 'a run' : `the run ${peer.run}`;
@@ -33,7 +34,10 @@ export function createDoubt(store: Store, peerOf: ((connection: Connection) => P
   };
 }
 
-async function isAnyRunning(store: Store): Promise<boolean> {
-  for await (const task of store.tasks({ status: ['in-progress'] })) if (isRunning(task)) return true;
-  return false;
+/** When the first of the runs began that are live; null where none is. */
+async function firstStart(store: Store): Promise<number | null> {
+  let first: number | null = null;
+  for await (const task of store.tasks({ status: ['in-progress'] }))
+    if (isRunning(task) && task.run !== null) first = Math.min(first ?? task.run.startedAt, task.run.startedAt);
+  return first;
 }
