@@ -73,14 +73,18 @@ function overSocket(path: string, text: string): Promise<readonly Routed[]> {
     socket.on('data', (chunk) => {
       said += String(chunk);
     });
-    socket.on('end', () =>
-      resolve(
-        said
-          .split('\n')
-          .map(routedOf)
-          .filter((answer) => answer !== null),
-      ),
-    );
+    socket.on('end', () => {
+      const answers = said
+        .split('\n')
+        .map(routedOf)
+        .filter((answer) => answer !== null);
+      if (answers.length > 0 || text.trim() === '') return resolve(answers);
+      // A connection that ends without a word is no acknowledgement.
+      const sentence = 'not acknowledged: the socket of this run was closed without an answer';
+      reject(
+        new BatonError('E_STALE_RUN', sentence, 'the run has ended, or its store failed: look before it is sent again'),
+      );
+    });
     socket.on('error', (cause) => {
       const sentence = `the socket of this run does not answer: ${cause.message}`;
       reject(new BatonError('E_STALE_RUN', sentence, 'the run has ended'));

@@ -1,4 +1,5 @@
 /** `baton send`, and files dropped into the inbox, as a user and as an agent call them. */
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -11,6 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -129,6 +131,25 @@ describe('as a person', () => {
     });
     expect(show(id)['priority']).toBe('critical');
   });
+});
+
+test('a socket that is closed without an answer is no acknowledgement', async () => {
+  const path = join(dir, 's.sock');
+  const server = createServer((socket) => socket.resume().on('end', () => socket.end()));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  try {
+    const child = spawn(process.execPath, [MAIN, 'send', '--json'], {
+      cwd: dir,
+      env: { ...process.env, BATON_SOCKET: path },
+    });
+    let err = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    child.stdin.end(aof('completion.report', 'TASK-2026-11-16-001', { outcome: 'done' }));
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(3);
+    expect(err).toContain('not acknowledged');
+  } finally {
+    server.close();
+  }
 });
 
 test('within a run: it is the run, whatever is said; --as is refused', () => {
