@@ -111,8 +111,13 @@ interface Own {
   readonly isAlone: boolean;
 }
 
-/** `baton hook stop`, also by a variable, with one before it, or by a path; see `launcherOf`. */
-const OURS = new RegExp(`(?:\\bbaton\\b|^BATON_).* hook (?:${HOOKS.join('|')})$`);
+/** A word as `quoted` writes it. */
+const WORD = `(?:[\\w./-]+|'(?:[^']|'\\\\'')*')`;
+const NAME = String.raw`(?:\$\{BATON_CLI:-baton\}|baton)`;
+/** `baton hook stop`, also by a variable, with one before it, or by a path: the forms of `launcherOf`, and no other that has our name in it. */
+const OURS = new RegExp(
+  `^(?:${NAME}|BATON_BY_PATH=1 ${WORD} ${WORD}|BATON_DIR=${WORD} (?:${NAME}|${WORD} ${WORD})) hook (?:${HOOKS.join('|')})$`,
+);
 
 const isOurs = (hook: unknown): hook is { readonly command: string } =>
   isFields(hook) && typeof hook['command'] === 'string' && OURS.test(hook['command']);

@@ -1,5 +1,15 @@
 /** `baton hooks install|remove`: puts our hooks into the settings of claude and codex, and takes exactly that out again. */
-import { mkdirSync, realpathSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
@@ -35,16 +45,31 @@ interface Change {
 }
 
 export async function installHooks(names: readonly string[], options: Options): Promise<void> {
-  const programs = named(names, here());
+  const programs = named(names, here);
   const launcher = launcherOf(options);
-  // All of them are looked at before one is written.
   const dir = dataFolder(options);
+  // All of them are looked at before one is written, and before a data folder is made for it.
+  planOf(programs, launcher, options, dir);
+  const changes = await writing(options, async () => {
+    // Again, for somebody may have written there while we waited for our turn.
+    const plan = planOf(programs, launcher, options, dir);
+    // What has to be undone is on disk before it is done.
+    if (plan.length > 0) writePlaces(dir, { ...readPlaces(dir), ...placesOf(plan) });
+    for (const change of plan) apply(change);
+    return plan;
+  });
+  tell('hooked', changes, programs, options.json);
+  if (programs.includes('codex')) note(CODEX_TRUST);
+}
+
+function planOf(programs: readonly Hooked[], launcher: string, options: Options, dir: string): readonly Change[] {
   const before = readPlaces(dir);
-  const changes = programs.flatMap((program): Change[] => {
+  return programs.flatMap((program): Change[] => {
     const path = settingsOf(program, options, dir);
     const text = readIfThere(path);
     const { text: after, made } = withHooks(text, program, launcher, path);
     if (after === text) return [];
+    refuseReadOnly(path);
     const known = before[path];
     const place = {
       file: known?.file === true || text === null,
@@ -54,13 +79,24 @@ export async function installHooks(names: readonly string[], options: Options): 
     };
     return [{ path, text: after, place }];
   });
-  await writing(options, async () => {
-    // What has to be undone is on disk before it is done.
-    if (changes.length > 0) writePlaces(dir, { ...before, ...placesOf(changes) });
-    for (const change of changes) apply(change);
-  });
-  tell('hooked', changes, programs, options.json);
-  if (programs.includes('codex')) note(CODEX_TRUST);
+}
+
+/** A file is put in its place, which would go through whatever its mode says. */
+function refuseReadOnly(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  try {
+    accessSync(path, constants.W_OK);
+    // To root all are writable, but this one was not meant to be.
+    if ((found.mode & 0o222) !== 0) return;
+  } catch {
+    // Said below.
+  }
+  throw new BatonError(
+    'E_CONFIG',
+    `${path}: expected a file that may be written, got a read-only one`,
+    'nothing was changed',
+  );
 }
 
 const CODEX_TRUST =
@@ -68,7 +104,7 @@ const CODEX_TRUST =
 
 export async function removeHooks(names: readonly string[], options: Options): Promise<void> {
   refuseAgents();
-  const programs = named(names, HOOKED);
+  const programs = named(names, () => HOOKED);
   const dir = dataFolder(options);
   const before = readPlaces(dir);
   const changes = programs.flatMap((program): Change[] => {
@@ -77,7 +113,9 @@ export async function removeHooks(names: readonly string[], options: Options): P
     if (text === null) return [];
     const place = before[path] ?? null;
     const after = withoutHooks(text, place, path);
-    return after === text ? [] : [{ path, text: place?.file === true && isEmpty(after) ? null : after, place }];
+    if (after === text) return [];
+    refuseReadOnly(path);
+    return [{ path, text: place?.file === true && isEmpty(after) ? null : after, place }];
   });
   for (const change of changes) apply(change);
   const left = Object.entries(before).filter(([path]) => !changes.some((change) => change.path === path));
@@ -91,14 +129,14 @@ function tell(word: string, changes: readonly Change[], programs: readonly Hooke
   if (changes.length === 0) print(`nothing to change for ${programs.join(' and ')}`);
 }
 
-function named(names: readonly string[], otherwise: readonly Hooked[]): readonly Hooked[] {
+function named(names: readonly string[], otherwise: () => readonly Hooked[]): readonly Hooked[] {
   refuseAgents();
   const known = names.map((name) => {
     const found = HOOKED.find((program) => program === name);
     if (found !== undefined) return found;
     throw new BatonError('E_USAGE', `expected claude or codex, got ${name}`, 'others have no hooks that Baton knows');
   });
-  return known.length > 0 ? [...new Set(known)] : otherwise;
+  return known.length > 0 ? [...new Set(known)] : otherwise();
 }
 
 /** Settings decide what runs outside of a run's sandbox: not an agent's to change by our hand. */

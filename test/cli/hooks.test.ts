@@ -117,6 +117,36 @@ describe('install', () => {
     const none = project(['baton']).run(['hooks', 'install', '--json']);
     expect(none.exit).toBe(4);
     expect(none.err).toContain('E_AGENT_NOT_FOUND');
+    // Named, it need not be here.
+    expect(project(['baton']).run(['hooks', 'install', 'claude', '--json']).exit).toBe(0);
+  });
+
+  test('a hook of somebody else is not ours for having our name in it', () => {
+    const foreign = ['echo baton; my hook stop', '/opt/baton-tools/run hook stop', 'BATON_X=1 rm -r x; hook stop'];
+    const text = JSON.stringify({
+      hooks: { Stop: [{ hooks: foreign.map((command) => ({ type: 'command', command })) }] },
+    });
+    expect(withoutHooks(text, null, 'f')).toBe(text);
+    for (const launcher of [
+      'baton',
+      NAMED,
+      `BATON_DIR='/a b'\\''c' ${NAMED}`,
+      "BATON_DIR=/a '/x y/node' /m.js",
+      'BATON_BY_PATH=1 /n /m.js',
+    ]) {
+      const { text: hooked, made } = withHooks(text, 'codex', launcher, 'f');
+      for (const command of foreign) expect(hooked).toContain(JSON.stringify(command));
+      expect(JSON.parse(withoutHooks(hooked, made, 'f'))).toEqual(JSON.parse(text));
+    }
+  });
+
+  test('a read-only file stays as it is', () => {
+    const at = project();
+    at.write(CLAUDE, '{}');
+    chmodSync(at.path(CLAUDE), 0o444);
+    const ran = at.run(['hooks', 'install', 'claude', '--json']);
+    expect(ran.err).toContain('E_CONFIG');
+    expect(at.read(CLAUDE)).toBe('{}');
   });
 
   test('for the user', () => {
