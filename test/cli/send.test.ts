@@ -257,6 +257,26 @@ describe('the inbox', () => {
     await work.ended;
   }, 30_000);
 
+  test('what was put there while a run was live is not a person when the run has ended', async () => {
+    const id = add('--status', 'backlog');
+    writeFileSync(join(dir, 'late.json'), aof('status.update', id, { status: 'ready' }));
+    writeFileSync(
+      join(dir, 'emma.sh'),
+      `#!/bin/sh\ncat > /dev/null\nmkdir -p .baton/inbox\ncp late.json .baton/inbox/late.json\ntouch -d '2 seconds' .baton/inbox/late.json\n`,
+    );
+    chmodSync(join(dir, 'emma.sh'), 0o755);
+    baton(['run', 'Do it', '--agent', 'emma'], '', dir);
+    expect(existsSync(join(dir, '.baton/inbox/late.json'))).toBe(true);
+    const work = startBaton(['work'], dir);
+    await until('it is refused', () => inbox('rejected').includes('late.json.reason'));
+    expect(show(id)['status']).toBe('backlog');
+    drop('mine.json', aof('status.update', id, { status: 'ready' }));
+    await until('it is taken', () => inbox('done').includes('mine.json'));
+    expect(show(id)['status']).not.toBe('backlog');
+    work.child.kill('SIGTERM');
+    await work.ended;
+  }, 40_000);
+
   test('while a run is live nobody can tell who put it there', async () => {
     const id = add('--status', 'backlog');
     writeFileSync(
