@@ -47,14 +47,15 @@ export function openNotifier(options: NotifyOptions): Notifier {
   if (config.notify.length === 0) return NOBODY;
   const turn = openOwnTurn(options);
   const rules = config.notify.map((rule, index) => openRule(options, rule, index));
-  let isClosing = false;
+  /** Null until the end; then whose turn it was. */
+  let wasMine: boolean | null = null;
 
   const look = (record: StoredRecord): void => {
     for (const [place, event] of record.events.entries()) {
       if (isOwn(event)) continue;
       const names = namesOf(event);
       const wanting = rules.filter((rule) => rule.wants(names));
-      if (wanting.length === 0 || !(isClosing || turn.isMine())) continue;
+      if (wanting.length === 0 || !(wasMine ?? turn.isMine())) continue;
       const make = (): Promise<Notification> => notificationOf(store, record, event, place, names);
       for (const rule of wanting) rule.take(names, event.task ?? null, record.session, make);
     }
@@ -70,8 +71,9 @@ export function openNotifier(options: NotifyOptions): Notifier {
 
   return {
     async close() {
-      // The turn goes first: what another Baton sees from here on it tells itself, and what we have not seen yet we still tell.
-      isClosing = true;
+      // The turn goes first: what another Baton sees from here on it tells itself, and what we have not seen yet we still tell. Where it was
+      // not ours, the one whose it is tells that too.
+      wasMine = turn.isMine();
       turn.release();
       const end = AbortSignal.timeout(options.closeMs ?? CLOSE_MS);
       await Promise.race([

@@ -335,6 +335,33 @@ describe('the same thing', () => {
     expect(linesOf(join(at.dir, 'a.jsonl')).map(({ title }) => title)).toEqual(['x']);
     expect(linesOf(join(at.dir, 'b.jsonl')).map(({ title }) => title)).toEqual(['y']);
   });
+
+  test('is not told by one that ends while it is the turn of another', async () => {
+    const at = await scene([{ on: ['task.created'], to: { file: 'a.jsonl' } }]);
+    // What it sees, it sees while it closes.
+    const records: StoredRecord[] = [];
+    undo.push(at.watch.onRecord((record) => void records.push(record)));
+    let see: (record: StoredRecord) => void = () => {};
+    const watch: NotifyOptions['watch'] = {
+      onRecord(listener) {
+        see = listener;
+        return () => {};
+      },
+      async caughtUp() {
+        for (const record of records) see(record);
+      },
+    };
+    const second = openNotifier({
+      ...{ store: at.store, dir: at.dir, environment: {}, watch, now: Date.now, warn: () => {} },
+      config: configOf({ notify: [{ on: ['task.created'], to: { file: 'b.jsonl' } }] }),
+    });
+    await at.add('x');
+    await at.watch.caughtUp();
+    await second.close();
+    await at.notifier.close();
+    expect(linesOf(join(at.dir, 'a.jsonl')).map(({ title }) => title)).toEqual(['x']);
+    expect(existsSync(join(at.dir, 'b.jsonl'))).toBe(false);
+  });
 });
 
 test('a queue is bounded: the oldest go, and that is written down', async () => {
