@@ -229,8 +229,24 @@ function move(model: Model, task: ModelTask, to: TaskStatus, by: Actor): Said {
   if (to === 'done' && !mayApprove) return no('E_PERMISSION_DENIED');
   if (to === 'ready' && isStuck(model, task)) return no('E_DEPENDENCY_FAILED');
   if (to === 'in-progress' && !isOpen(model, task)) return no('E_NOT_CLAIMABLE');
+  if (to === 'ready' && isTriedByAgent(task, by)) return putBack(model, task);
   if (task.status === 'deadletter') anew(task);
   put(model, task, to, to === 'blocked' || to === 'deadletter' ? 'E_MOVED' : null);
+  return yes(task.id);
+}
+
+const isTriedByAgent = (task: ModelTask, by: Actor): boolean =>
+  task.attempts > 0 && (by.kind === 'agent' || by.kind === 'unknown');
+
+/** Only a person has what was tried begin anew. */
+function putBack(model: Model, task: ModelTask): Said {
+  if (counted(task) < 5 || counted(task) <= task.maxRetries) {
+    const ms = task.status === 'in-progress' ? wait(task) : 0;
+    put(model, task, 'ready', null, ms === 0 ? 0 : model.now + ms);
+    return yes(task.id);
+  }
+  if (!isLegal(task.status, 'deadletter')) return no('E_PERMISSION_DENIED');
+  put(model, task, 'deadletter', 'E_MOVED');
   return yes(task.id);
 }
 
@@ -242,11 +258,14 @@ function anew(task: ModelTask): void {
 function retry(model: Model, task: ModelTask, by: Actor): Said {
   if (task.status === 'ready') {
     if (task.attempts === 0 && task.availableAt <= model.now) return same(task);
+    if (isTriedByAgent(task, by)) return no('E_PERMISSION_DENIED');
     anew(task);
     task.availableAt = 0;
     return yes(task.id);
   }
   if (task.status === 'backlog' || task.run?.status === 'running') return no('E_ILLEGAL_MOVE');
+  if (isTriedByAgent(task, by))
+    return no('E_PERMISSION_DENIED', ...(isLegal(task.status, 'ready') ? [] : ['E_ILLEGAL_MOVE']));
   const said = move(model, task, 'ready', by);
   if (said.kind === 'changed') anew(task);
   return said;

@@ -103,9 +103,19 @@ export function cancel(draft: Draft, task: Task, reason: string | undefined): De
   return move(draft, task, 'cancelled', reason);
 }
 
+const mayNotBeginAnew = (by: Actor, task: Task): boolean => isAgent(by) && task.attempts > 0;
+
+const onlyAPerson = (by: Actor, { id, attempts }: Task): Decision =>
+  refused(
+    'E_PERMISSION_DENIED',
+    `only a person lets ${id} begin anew after ${attempts} attempts, and this came from ${by.name}`,
+    `a person may say so: baton task retry ${id}`,
+  );
+
 export function retry(draft: Draft, task: Task): Decision {
   if (task.status === 'ready') {
     if (task.availableAt <= draft.now && task.attempts === 0) return same(task.id);
+    if (mayNotBeginAnew(draft.by, task)) return onlyAPerson(draft.by, task);
     draft.set(task.id, { availableAt: 0, attempts: 0, fallback: null });
     draft.event('task.retried', task.id, null, { from: 'ready' });
     return draft.decision(task.session, [task.id]);
@@ -117,6 +127,7 @@ export function retry(draft: Draft, task: Task): Decision {
       task.status === 'backlog' ? `try: baton task move ${task.id} ready` : null,
     );
   }
+  if (mayNotBeginAnew(draft.by, task)) return onlyAPerson(draft.by, task);
   const moved = move(draft, task, 'ready', 'retry');
   if (moved.kind !== 'changed') return moved;
   draft.set(task.id, { attempts: 0, fallback: null });
