@@ -2,11 +2,12 @@
 import { coldStart } from './cold-start.mjs';
 import { decode, growth } from './decode.mjs';
 import { missed } from './measure.mjs';
+import { router } from './router.mjs';
 import { runs } from './runs.mjs';
 import { store } from './store.mjs';
 import { stream } from './stream.mjs';
 
 const only = process.argv[2];
-const parts = { 'cold-start': coldStart, decode, growth, stream, store, runs };
+const parts = { 'cold-start': coldStart, decode, growth, stream, store, runs, router };
 for (const [name, run] of Object.entries(parts)) if (only === undefined || only === name) run();
 process.exitCode = missed() > 0 ? 1 : 0;
