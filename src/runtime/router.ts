@@ -54,11 +54,37 @@ export function createRouter(options: RouterOptions): CodedRouter {
     message,
     async take(text, sender) {
       const answers: Answered[] = [];
+      const all = detect(text);
+      const [only] = all;
+      if (only?.dialect === 'unstructured' && isCutOff(text)) {
+        const why = no('E_PARSE_FAILURE', 'expected a message, got JSON that is broken or cut off');
+        return [await reject(options, { message: only, sender }, undefined, why)];
+      }
       // One after the other: what comes later in a text may build upon what came before.
-      for (const found of detect(text)) answers.push(await message(found, sender));
+      for (const found of all) answers.push(await message(found, sender));
       return answers;
     },
   };
+}
+
+/** Begins like one of ours and never ends: whoever sent it thinks that it was heard. */
+function isCutOff(text: string | Uint8Array): boolean {
+  const start = (typeof text === 'string' ? text : Buffer.from(text).toString('utf8', 0, 1_000)).trimStart();
+  return (
+    start.startsWith('{') &&
+    /^\{\s*"(?:protocol"\s*:\s*"aof|aop_version")/.test(start.slice(0, 1_000)) &&
+    !isWhole(text)
+  );
+}
+
+function isWhole(text: string | Uint8Array): boolean {
+  try {
+    JSON.parse(typeof text === 'string' ? text : Buffer.from(text).toString('utf8'));
+    return true;
+  } catch {
+    // That is the question.
+    return false;
+  }
 }
 
 /** The task that a message is about, by the one name under which its messages are in order. */

@@ -82,6 +82,7 @@ describe('what is not ours, broken or unknown', () => {
 
   test.each([
     ['cut off in the middle', `AOF/1 ${aof('status.update', 'TASK-2026-11-16-001', UPDATE).slice(0, 80)}`],
+    ['bare JSON cut off in the middle', aof('status.update', 'TASK-2026-11-16-001', UPDATE).slice(0, 80)],
     ['without a payload', '{"protocol":"aof","version":1,"type":"status.update","taskId":"TASK-2026-11-16-001"}'],
     ['without news', aof('status.update', 'TASK-2026-11-16-001', {})],
     [
