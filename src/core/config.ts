@@ -66,7 +66,13 @@ export const ConfigSchema = z.strictObject({
   network: z.strictObject({ allow: names.default([]) }).prefault({}),
   teams: z.record(name, names).default({}),
   models: z.record(name, z.record(name, name)).default({}),
-  delegation: z.strictObject({ max_depth: z.int().min(0).default(MAX_DEPTH) }).prefault({}),
+  delegation: z
+    .strictObject({
+      max_depth: z.int().min(0).default(MAX_DEPTH),
+      /** So many stages may hand on to each other in a row. */
+      max_stages: z.int().min(1).default(20),
+    })
+    .prefault({}),
   confidence: z
     .strictObject({
       escalate_below: share.default(0.9),
@@ -74,7 +80,17 @@ export const ConfigSchema = z.strictObject({
       domains: z.record(name, z.strictObject(Confidence).partial()).default({}),
     })
     .prefault({}),
-  stages: z.record(name, z.strictObject({ agent: name.optional(), role: name.optional() })).default({}),
+  /** Who a stage of the output protocol is: an agent, a role or a team; a name alone stands for another stage, agent, team or role. */
+  stages: z
+    .record(
+      name,
+      z.union([name, z.strictObject({ agent: name.optional(), role: name.optional(), team: name.optional() })]),
+    )
+    .default({}),
+  /** Node types of the project beside the registry's, with the fields that they should have. */
+  node_types: z.record(z.string().regex(/^[A-Z][A-Za-z0-9]*$/), names).default({}),
+  /** Who writes the prose of a bridge's summary; without one it is put together from the nodes. */
+  bridge: z.strictObject({ agent: name.nullable().default(null), tokens: z.int().min(50).default(2_000) }).prefault({}),
   prices: z.record(name, z.strictObject({ input: amount, output: amount })).default({}),
   notify: z.array(NotifyRule).default([]),
   audit: z.strictObject({ storage_path: name.default('audit') }).prefault({}),

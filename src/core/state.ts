@@ -1,6 +1,9 @@
 /** What memory holds: the fold of all records, and the few indices that decisions need. Tasks are never changed, only replaced. */
+import { createGraph, type Graph } from './graph.ts';
 import type { Change, Facts, Slice } from './laws/decision.ts';
 import { writerInTheWay } from './laws/writes.ts';
+import { each, insert, type Lists, remove } from './lists.ts';
+import type { Question } from './question.ts';
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
 import { expandTask, isRunning, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
 
@@ -15,12 +18,17 @@ export interface State extends Slice {
   all(): Iterable<Task>;
   /** The tasks that go by an external id, one in a session. */
   named(externalId: string): readonly string[];
+  readonly graph: Graph;
+  /** Whether the graph is in memory; where it is not, what is taken in of it is read again when it is asked for. */
+  readonly hasGraph: boolean;
+  questions(): Iterable<Question>;
   /** Takes in what was decided. */
   apply(facts: Facts): void;
   /** Takes in a task as a snapshot has it; all of them before anything else happens. */
   load(task: Task): void;
   /** To be called once after loading. */
   loaded(): void;
+  loadQuestion(question: Question): void;
   /** The tasks that the answer to this request spoke of; undefined where it is not known. */
   answered(request: string): readonly string[] | undefined;
   requests(): Iterable<readonly [string, readonly string[]]>;
@@ -29,12 +37,24 @@ export interface State extends Slice {
   alive(run: Run, now: number): void;
 }
 
-export function createState(): State {
+/** @param readGraph where the graph is kept elsewhere until somebody asks for it */
+export function createState(readGraph: (() => Graph) | null = null): State {
+  let graph: Graph | null = readGraph === null ? createGraph() : null;
+  const questions = new Map<string, Question>();
+  const open = new Map<string, Question>();
+  const byKey = new Map<string, Question>();
+  const takeQuestion = (question: Question): void => {
+    questions.set(question.id, question);
+    if (question.answer === null) open.set(question.id, question);
+    else open.delete(question.id);
+    const like = byKey.get(question.key);
+    if (like === undefined || like.answer === null || question.answer !== null) byKey.set(question.key, question);
+  };
   const tasks = new Map<string, Task>();
   /** By external id, in whatever sessions. */
-  const externalIds = new Map<string, string | string[]>();
+  const externalIds: Lists = new Map();
   /** Who waits for whom. A single one, which is the most common, needs no list. */
-  const dependents = new Map<string, string | string[]>();
+  const dependents: Lists = new Map();
   const numbers = new Map<string, number>();
   const requests = new Map<string, readonly string[]>();
   const signs = new Map<string, number>();
@@ -99,9 +119,25 @@ export function createState(): State {
     lastNumber: (day) => numbers.get(day) ?? 0,
     nextReady: (claimer, now) => queue.next(claimer, now),
     writers: () => writers.values(),
+    get graph() {
+      graph ??= (readGraph as () => Graph)();
+      return graph;
+    },
+    get hasGraph() {
+      return graph !== null;
+    },
+    question: (id) => questions.get(id),
+    questionLike: (key) => byKey.get(key),
+    openQuestions: () => open.values(),
+    questions: () => questions.values(),
+    lastQuestion: () => questions.size,
     leaseUntil: (run) => (signs.get(run.id) ?? run.startedAt) + run.leaseMs,
     apply(facts) {
       for (const change of facts.changes) take(change);
+      for (const change of facts.graph ?? []) {
+        if (change.kind === 'question') takeQuestion(change.question);
+        else graph?.take(change);
+      }
       if (facts.request !== undefined) state.remember(facts.request, facts.about);
     },
     load(task) {
@@ -114,6 +150,7 @@ export function createState(): State {
     loaded() {
       for (const task of tasks.values()) if (task.status === 'ready') queue.put(task, isOpen(task));
     },
+    loadQuestion: takeQuestion,
     answered: (request) => requests.get(request),
     requests: () => requests,
     remember(request, about) {
@@ -135,19 +172,3 @@ const isQueuedAnew = ({ status, priority, routing, availableAt, dependsOn }: Par
   routing !== undefined ||
   availableAt !== undefined ||
   dependsOn !== undefined;
-
-const each = (held: string | string[] | undefined): readonly string[] =>
-  held === undefined ? [] : typeof held === 'string' ? [held] : held;
-
-function insert(lists: Map<string, string | string[]>, key: string, value: string): void {
-  const held = lists.get(key);
-  if (held === undefined) lists.set(key, value);
-  else if (typeof held === 'string') lists.set(key, [held, value]);
-  else held.push(value);
-}
-
-function remove(lists: Map<string, string | string[]>, key: string, value: string): void {
-  const left = each(lists.get(key)).filter((item) => item !== value);
-  if (left.length === 0) lists.delete(key);
-  else lists.set(key, left.length === 1 ? (left[0] as string) : [...left]);
-}

@@ -3,7 +3,9 @@
  * a message is plain data, so a store may be in another process or on another machine. Nothing is answered before it is durable.
  */
 import type { Event, Facts, Refusal } from './laws/decision.ts';
-import type { Actor, TaskMessage } from './laws/messages.ts';
+import type { Actor, AnyMessage } from './laws/messages.ts';
+import type { Edge, Node } from './node.ts';
+import type { Question } from './question.ts';
 import type { Task, TaskStatus } from './task.ts';
 
 /** One decision as the store keeps it: `seq` counts without gaps from 1. */
@@ -12,19 +14,66 @@ export interface StoredRecord extends Facts {
 }
 
 export interface Ask {
-  readonly message: TaskMessage;
+  readonly message: AnyMessage;
   readonly by: Actor;
   /** The same id asked twice acts once and gets the same answer. */
   readonly request?: string;
 }
 
 export type Answer =
-  | { readonly kind: 'changed' | 'same'; readonly tasks: readonly Task[] }
+  | {
+      readonly kind: 'changed' | 'same';
+      readonly tasks: readonly Task[];
+      /** Only where it speaks of any. */
+      readonly nodes?: readonly Node[];
+      readonly questions?: readonly Question[];
+    }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export interface TaskFilter {
   readonly status?: readonly TaskStatus[];
   readonly session?: string;
+}
+
+export interface NodeFilter {
+  readonly type?: readonly string[];
+  readonly domain?: string;
+  /** The stage that it goes to next. */
+  readonly stage?: string;
+  readonly session?: string;
+  /** The task that wrote it. */
+  readonly task?: string;
+  /** Words that stand somewhere in the node, in any case. */
+  readonly text?: string;
+}
+
+/** A node with all that is written in it and known of it. */
+export interface WholeNode extends Node {
+  /** The node as it was written, with what was changed since; parsed JSON. */
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly consumers: readonly string[];
+  /** What its own confidence comes to with nodes that bear it out (DECISIONS §9). */
+  readonly effectiveConfidence: number;
+  /** Edges in and out, lineage included. */
+  readonly degree: number;
+}
+
+export interface Lineage {
+  /** The node itself, and all that it comes from or that came from it. */
+  readonly nodes: readonly Node[];
+  /** `relation` null: made from; `used`: loaded by the task that wrote it; else as the edge says. */
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly relation: string | null }[];
+  /** More than are told here. */
+  readonly isCut: boolean;
+}
+
+export interface LineageQuery {
+  readonly up?: boolean;
+  readonly down?: boolean;
+  /** So many steps; all where nothing is said. */
+  readonly hops?: number;
+  /** So many nodes at most. */
+  readonly most?: number;
 }
 
 export interface EventQuery {
@@ -60,6 +109,16 @@ export interface Store {
   tasks(filter?: TaskFilter): AsyncIterable<Task>;
   /** `body`, or a file of the task's folder; null where there is none. */
   text(id: string, name: string): Promise<string | null>;
+  node(id: string): Promise<WholeNode | undefined>;
+  /** In the order in which they came. */
+  nodes(filter?: NodeFilter): AsyncIterable<WholeNode>;
+  /** Both ways where nothing is said; undefined where there is no such node. */
+  lineage(id: string, query?: LineageQuery): Promise<Lineage | undefined>;
+  /** Edges that were added, beside lineage; of one node, or all. */
+  edges(id?: string): Promise<readonly Edge[]>;
+  question(id: string): Promise<Question | undefined>;
+  /** In the order in which they were asked. */
+  questions(filter?: { readonly open?: boolean; readonly session?: string }): Promise<readonly Question[]>;
   /** The records that touched a task, oldest first. */
   history(id: string): Promise<readonly StoredRecord[]>;
   eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;

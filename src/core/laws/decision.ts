@@ -1,7 +1,22 @@
 /** What a law sees, and what it says. */
 import type { ErrorCode } from '../errors.ts';
+import type { Edge, Node } from '../node.ts';
+import type { Question } from '../question.ts';
 import type { Run, Task } from '../task.ts';
 import type { Actor, Claimer, Texts } from './messages.ts';
+
+/** What laws see of the knowledge graph. A store may read it only when it is asked for. */
+export interface GraphSlice {
+  node(id: string): Node | undefined;
+  /** The nodes that were made from this one, or used it. */
+  consumers(id: string): Iterable<string>;
+  edgesFrom(id: string): Iterable<Edge>;
+  edgesTo(id: string): Iterable<Edge>;
+  /** The nodes that a task has loaded. */
+  loads(task: string): readonly string[];
+  /** The nodes that a task has written. */
+  madeBy(task: string): Iterable<string>;
+}
 
 /** The part of the state that a message names. Read only; a store that has to fetch it may decide twice. */
 export interface Slice {
@@ -17,6 +32,14 @@ export interface Slice {
   writers(): Iterable<Task>;
   /** Until when a run counts as alive: its last sign of life and its lease. */
   leaseUntil(run: Run): number;
+  readonly graph: GraphSlice;
+  question(id: string): Question | undefined;
+  /** The latest that was asked in these words; an answered one before one that is open. */
+  questionLike(key: string): Question | undefined;
+  /** Those that nobody has answered. */
+  openQuestions(): Iterable<Question>;
+  /** The highest number of a question given out. */
+  lastQuestion(): number;
 }
 
 /** New values of a task's fields. A new task has all that it does not have by default. */
@@ -25,6 +48,21 @@ export interface Change {
   readonly set: Partial<Task>;
   readonly texts?: Texts;
 }
+
+/** What changes in the knowledge graph, or among the questions to people. */
+export type GraphChange =
+  | {
+      readonly kind: 'node';
+      readonly node: string;
+      /** A new node has all fields. */
+      readonly set: Partial<Node>;
+      /** What was written: the whole node (`new`), or what changes. Null where only `set` does. */
+      readonly document: { readonly isNew: boolean; readonly text: string } | null;
+    }
+  /** New or changed: there is one between two nodes for each relation. `was` names the relation that it had. */
+  | { readonly kind: 'edge'; readonly edge: Edge; readonly was?: string | null }
+  | { readonly kind: 'load'; readonly task: string; readonly node: string }
+  | { readonly kind: 'question'; readonly question: Question };
 
 /** A fact, as people and other programs read it. */
 export interface Event {
@@ -41,9 +79,10 @@ export interface Facts {
   readonly by: Actor;
   readonly events: readonly Event[];
   readonly changes: readonly Change[];
+  readonly graph?: readonly GraphChange[];
   /** Makes a retry of the same request act once. */
   readonly request?: string;
-  /** The tasks the answer speaks of. */
+  /** What the answer speaks of: tasks by their id, nodes as `node:<id>`, questions as `question:<id>`. */
   readonly about: readonly string[];
 }
 

@@ -1,4 +1,5 @@
-/** What can be asked of a task. Plain data, so that it crosses a socket as it is. */
+/** What can be asked of tasks, the knowledge graph and questions. Plain data, so that it crosses a socket as it is. */
+import type { ApprovalStatus, GraphUpdate } from '../node.ts';
 import type { Outcome } from '../report.ts';
 import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus } from '../task.ts';
 
@@ -54,6 +55,31 @@ export interface Amount {
   readonly usd?: number;
   readonly tokensInput?: number;
   readonly tokensOutput?: number;
+}
+
+/** Where a node is handed on to, as an OUTPUT envelope says it. */
+export interface Handed {
+  readonly node: string;
+  readonly nextStage: string;
+  readonly requiredFields: readonly string[];
+  readonly optionalFields: readonly string[];
+  readonly confidence: number;
+  readonly outputType: string;
+  /** A person has to say yes first. */
+  readonly approval: { readonly question: string } | null;
+  readonly escalationReason: string | null;
+}
+
+/** The least confidence that is not asked about; by domain where config says so. */
+export interface Threshold {
+  readonly below: number;
+  readonly domains: Readonly<Record<string, number>>;
+}
+
+/** The task of the stage that a node goes to next, and the nodes that it was given. */
+export interface NextStage {
+  readonly task: NewTask;
+  readonly loads: readonly string[];
 }
 
 export type TaskMessage =
@@ -173,3 +199,35 @@ export type TaskMessage =
     };
 
 export type MessageType = TaskMessage['type'];
+
+export type GraphMessage =
+  /** The blocks of one report, all of them or none; what is unsure, or needs a yes, becomes a question. */
+  | {
+      readonly type: 'graph.apply';
+      readonly updates: readonly GraphUpdate[];
+      readonly handed?: Handed;
+      /** What is made at once where nothing has to be asked first. */
+      readonly next?: NextStage;
+      readonly escalate: Threshold;
+      readonly session?: string;
+      readonly task?: string;
+      /** It has to be the current one of its task. What a run says is taken once. */
+      readonly run?: string;
+    }
+  /** A node was given to a task, or used by another node. */
+  | { readonly type: 'graph.load'; readonly node: string; readonly by: { readonly task: string } | { readonly node: string } }
+  /** Nodes are not to be built upon any more, nor what was made from them: those named, and all that a task has written. */
+  | { readonly type: 'graph.stale'; readonly nodes?: readonly string[]; readonly task?: string; readonly reason: string }
+  /** A person's word; nobody else's is taken. */
+  | {
+      readonly type: 'question.answer';
+      readonly id: string;
+      readonly status: ApprovalStatus | 'answered';
+      readonly text?: string;
+      readonly comment?: string;
+      /** The stage that goes on, where it was approved. */
+      readonly next?: NextStage;
+    };
+
+/** All that can be asked of a store. */
+export type AnyMessage = TaskMessage | GraphMessage;

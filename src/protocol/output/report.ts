@@ -1,9 +1,10 @@
 /** Report ⇄ a Report node and the OUTPUT envelope that hands it on. The node's data carries all but the outcome, which is said by confidence and readiness. */
+import { nodeId } from '../../core/node.ts';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, readFields, writeFields } from '../report-fields.ts';
 import { unrepeated } from '../text/fields.ts';
 import { decodeGraphUpdate, decodeOutput } from './decode.ts';
-import { encodeGraphUpdate, encodeOutput, nodeId } from './encode.ts';
+import { encodeGraphUpdate, encodeOutput } from './encode.ts';
 import { type AddNode, NodeId, type Output } from './schema.ts';
 
 /** Below this, a result is an uncertainty and goes to a person (document, "Uncertainty Escalation"). */
