@@ -1,13 +1,16 @@
 /** What comes out of a run for others: the RESPONSE, the block for the parent, the details on disk. Where Baton knows better than the agent, Baton's word counts. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { emptyReport, type Outcome, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import { aop1, aop2, taskTypeOfTask } from '../protocol/index.ts';
-import { shorten } from '../protocol/text/shorten.ts';
+import { stripControls } from '../protocol/text/clean.ts';
+import { lastOf, shorten } from '../protocol/text/shorten.ts';
 import type { Chosen } from './agents.ts';
+import { detailsFile, filesFoundIn, ownDetails, writeDetails } from './details.ts';
 import type { Claim, Evidence } from './evidence.ts';
 import type { Used } from './meter.ts';
+import { typeFileOf, writeTypeFile } from './type-files.ts';
 
 type Response = aop2.ResponseMessage;
 type CheckpointResult = NonNullable<Response['checkpoint_results']>[number];
@@ -34,6 +37,8 @@ export interface RunFacts {
   readonly progress: { readonly at: number; readonly percentage: number | null } | null;
   readonly bytes: number;
   readonly folder: string;
+  /** Where it worked, and whether what its agent prints is meant for people; left out where it never came to work, or nobody knows any more. */
+  readonly place?: { readonly workspace: string; readonly isPlain: boolean };
 }
 
 /** How it ended, as the parent is to read it: never better than what the store says. */
@@ -189,39 +194,138 @@ function statusWords({ task, failure, evidence }: RunFacts): string {
   return task.cause?.message ?? `The task is ${task.status}.`;
 }
 
+/** Of the metrics an agent tells, so many characters reach its parent; all are in the details. */
+const MOST_METRICS = 200;
+
+/** A block that Baton makes is shorter than any that an agent may write: there is less to be said in it. In characters, all of it. */
+const MOST_MADE = 500;
+const LEAST_MADE = 120;
+
 /** The block that the parent gets: within the limit of its type of task, whatever the agent printed. */
 export function blockOf(facts: RunFacts): string {
   const report = reportOf(facts);
-  const made = facts.report === null ? { report: 'made by baton' } : {};
-  return aop1.fromReport(
-    { ...report, detailsFile: join(facts.folder, 'details.json'), metrics: { ...report.metrics, ...made } },
-    taskTypeOfTask(facts.message),
-  ).text;
+  const type = taskTypeOfTask(facts.message);
+  const common = { ...report, detailsFile: detailsFile(facts.folder) };
+  if (facts.report !== null) {
+    return aop1.fromReport({ ...common, metrics: metricsWithin(report.metrics) }, type).text;
+  }
+  const made = { ...common, metrics: { report: 'made by baton' } };
+  const around = aop1.fromReport({ ...made, summary: '-' }, type).text.length;
+  const room = Math.min(aop1.SUMMARY_CHARS[type], Math.max(LEAST_MADE, MOST_MADE - around));
+  return aop1.fromReport({ ...made, summary: madeSummary(facts, report.outcome, room) }, type, room).text;
 }
 
-/** The details file in the form of the output protocol, and the RESPONSE beside it. */
+function metricsWithin(metrics: Report['metrics']): Record<string, string> {
+  let room = MOST_METRICS;
+  return Object.fromEntries(
+    Object.entries(metrics).filter(([key, value]) => {
+      room -= key.length + value.length + 4;
+      return room >= 0;
+    }),
+  );
+}
+
+/** What can be said of a run that has not reported: how it ended by the evidence, what it left, and its last words. Each stays on its line. */
+function madeSummary(facts: RunFacts, outcome: Outcome, room: number): string {
+  const head = `- ${shorten(headOf(facts, outcome), Math.floor(room * 0.45))}`;
+  const counts = `- ${countsOf(facts)}`;
+  const lines = [head, ...(head.length + counts.length < room ? [counts] : [])];
+  const left = (): number => room - lines.join('\n').length - 1;
+  const files = (facts.evidence?.artifacts ?? []).map(({ path }) => oneLine(path));
+  if (files.length > 0 && left() > 40) lines.push(shorten(`- Files: ${files.join(', ')}`, Math.floor(left() / 2)));
+  const words = oneLine(aop1.plainLines(stripControls(facts.lastText)).join('\n'));
+  const most = left() - LAST_WORDS.length;
+  if (words !== '' && most > 30) lines.push(`${LAST_WORDS}${lastOf(words, most)}`);
+  return lines.join('\n');
+}
+
+const LAST_WORDS = '- Last words: ';
+
+function headOf({ failure, evidence, task }: RunFacts, outcome: Outcome): string {
+  if (failure !== null) return oneLine(`Failed: ${failure.message} (${failure.code})`);
+  const found = evidence?.findings ?? [];
+  if (found.length > 0) return oneLine(`Not accepted: ${found.map(({ message }) => message).join('; ')}`);
+  return outcome === 'done' ? 'Done; the agent gave no report.' : `The agent ended without a report; ${task.status}.`;
+}
+
+function countsOf({ bytes, evidence, checkpoints, report }: RunFacts): string {
+  const artifacts = evidence?.artifacts ?? [];
+  const of = (status: string): number => artifacts.filter((artifact) => artifact.status === status).length;
+  const passed = checkpoints.filter(({ status }) => status === 'PASS' || status === 'RECOVERED').length;
+  const tests = report?.tests ?? null;
+  return [
+    `Printed ${bytes} bytes`,
+    ...(['CREATED', 'UPDATED', 'DELETED'] as const)
+      .filter((status) => of(status) > 0)
+      .map((status) => `${of(status)} ${status.toLowerCase()}`),
+    ...(checkpoints.length === 0 ? [] : [`${passed} of ${checkpoints.length} checkpoints passed`]),
+    ...(tests === null ? [] : [`${tests.passed} of ${tests.total} tests passed`]),
+  ].join(', ');
+}
+
+const oneLine = (text: string): string => stripControls(text.replace(/\s+/g, ' ')).trim();
+
+/** The details file in the form of the output protocol, the file of its type of task, and the RESPONSE and the block beside them. */
 export async function writeResults(facts: RunFacts, response: Response, block: string): Promise<void> {
+  const { folder, evidence, chosen, run, task, message } = facts;
   const report = reportOf(facts);
-  const details = {
-    aop_version: '1.0.0',
-    agent_id: `${facts.chosen.name}-${facts.run.id}`,
-    task: shorten(report.task ?? facts.task.title, 200),
-    timestamp: isoOf(facts.startedAt),
-    duration_ms: facts.endedAt - facts.startedAt,
-    results: {
-      report,
-      claims: facts.evidence?.claims ?? [],
-      said: facts.report?.detailsFile ?? null,
-      last_statement: facts.lastText,
-      log: { stdout: join(facts.folder, 'out.log'), stderr: join(facts.folder, 'err.log'), bytes: facts.bytes },
-    },
-    metadata: { ...report.metrics, run: facts.run.id, status: facts.task.status },
+  const type = taskTypeOfTask(message);
+  const claims = evidence?.claims ?? [];
+  // The diff is made while its workspace is as it left it: not at all where it never came to that.
+  const typeFile = type === 'code' && facts.place === undefined ? null : typeFileOf(type);
+  await mkdir(folder, { recursive: true });
+  const details = async (): Promise<void> => {
+    const own = await ownDetails(folder);
+    const found = own === null || type !== 'search' ? [] : filesFoundIn(own.value);
+    await writeDetails(folder, {
+      agent_id: `${chosen.name}-${run.id}`,
+      task: shorten(report.task ?? task.title, 200),
+      timestamp: isoOf(facts.startedAt),
+      duration_ms: Math.max(0, facts.endedAt - facts.startedAt),
+      results: {
+        report,
+        claims,
+        artifacts: report.artifacts,
+        ...(type === 'search' ? { files_found: [...filesNamed(facts), ...found] } : {}),
+        said: facts.report?.detailsFile ?? null,
+        last_statement: facts.lastText,
+        ...(own === null ? {} : { agent_details: own.value ?? own.path }),
+        files: [
+          ...(typeFile === null ? [] : [{ type, path: join(folder, typeFile) }]),
+          ...['out.log', 'err.log'].map((name) => ({ type: 'log', path: join(folder, name) })),
+          { type: 'response', path: join(folder, 'response.json') },
+        ],
+        log: { stdout: join(folder, 'out.log'), stderr: join(folder, 'err.log'), bytes: facts.bytes },
+      },
+      metadata: { ...report.metrics, run: run.id, status: task.status, task_type: type },
+    });
   };
-  const path = join(facts.folder, 'details.json');
-  await mkdir(dirname(path), { recursive: true });
   await Promise.all([
-    writeFile(path, `${JSON.stringify(details, null, 2)}\n`),
-    writeFile(join(facts.folder, 'response.json'), `${JSON.stringify(response, null, 2)}\n`),
-    writeFile(join(facts.folder, 'block.txt'), block),
+    details(),
+    writeFile(join(folder, 'response.json'), `${JSON.stringify(response, null, 2)}\n`),
+    writeFile(join(folder, 'block.txt'), block),
+    ...(typeFile === null
+      ? []
+      : [
+          writeTypeFile({
+            ...{ type, folder, report, claims, lastText: facts.lastText, isPlain: facts.place?.isPlain === true },
+            title: task.title,
+            status: task.status,
+            said: facts.report?.summary ?? null,
+            workspace: facts.place?.workspace ?? message.task.environment.workspace_root,
+          }),
+        ]),
   ]);
+}
+
+/** What a search says it has found, as its report has it. */
+function filesNamed({ report, evidence }: RunFacts): object[] {
+  const named = new Map((report?.artifacts ?? []).map((artifact) => [artifact.path, artifact]));
+  for (const artifact of evidence?.artifacts ?? []) named.set(artifact.path, artifact);
+  return [...named.values()].map(({ path, type, status, sizeBytes }) => ({
+    path,
+    type,
+    status,
+    size_bytes: sizeBytes,
+  }));
 }

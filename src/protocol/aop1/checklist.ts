@@ -22,11 +22,25 @@ export function checkSummary(summary: string): Problem[] {
   return findings.map((what) => warning('E_CHECKLIST', '/summary', `${what} belongs in the details file`));
 }
 
+/** The lines of a text that a summary may hold: no frame of a stack, no line of a log, nothing that is code or stands in a fence. */
+export function plainLines(text: string): string[] {
+  let inFence = false;
+  return text.split('\n').filter((line) => {
+    if (FENCE.test(line)) {
+      inFence = !inFence;
+      return false;
+    }
+    return !inFence && !FRAME.test(line) && !LOG.test(line) && !CODE.test(line);
+  });
+}
+
+const FENCE = /^\s*(?:```|~~~)/;
+
 function longestFence(lines: readonly string[]): number {
   let longest = 0;
   let opened = -1;
   for (const [i, line] of lines.entries()) {
-    if (!/^\s*(?:```|~~~)/.test(line)) continue;
+    if (!FENCE.test(line)) continue;
     if (opened < 0) opened = i;
     else {
       longest = Math.max(longest, i - opened - 1);

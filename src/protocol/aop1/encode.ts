@@ -2,7 +2,7 @@
 import { pointer } from '../../core/problem.ts';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { stripControls } from '../text/clean.ts';
-import { shorten } from '../text/shorten.ts';
+import { shortenChars } from '../text/shorten.ts';
 import { createBlockReader, isTemplate } from './blocks.ts';
 import { type Aop1Report, decodeAop1, type Status } from './decode.ts';
 import { SUMMARY_CHARS, TASK_CHARS, type TaskType } from './limits.ts';
@@ -40,12 +40,17 @@ export interface Written {
   readonly lost: readonly ReportField[];
 }
 
-export function fromReport(report: Report, taskType: TaskType = 'other'): Written {
+/** @param most of the summary, in characters, where that is to be less than its type of task allows */
+export function fromReport(
+  report: Report,
+  taskType: TaskType = 'other',
+  most: number = SUMMARY_CHARS[taskType],
+): Written {
   const metrics = Object.entries(report.metrics).map(([key, value]) => `${oneLine(key)}: ${oneLine(value)}`);
   const lines = [
     ['START', oneLine(report.startedAt ?? '')],
-    ['TASK', shorten(oneLine(report.task ?? ''), TASK_CHARS)],
-    ['SUMMARY', `\n${writeSummary(report.summary, SUMMARY_CHARS[taskType])}\n`],
+    ['TASK', shortenChars(oneLine(report.task ?? ''), TASK_CHARS)],
+    ['SUMMARY', `\n${writeSummary(report.summary, Math.min(most, SUMMARY_CHARS[taskType]))}\n`],
     ['DETAILS_FILE', oneLine(report.detailsFile ?? '') || 'none'],
     ['METRICS', metrics.join(', ')],
     ['STATUS', STATUS[report.outcome]],
@@ -72,8 +77,8 @@ function writeSummary(summary: string, most: number): string {
   const clean = stripControls(summary).trim();
   if (clean === '') return '(no summary)';
   const quoted = clean.split('\n').map((line) => (OPENER.test(line) ? `- ${line.trimStart()}` : line));
-  const text = shorten(quoted.join('\n'), most);
-  return isTemplate('SUMMARY', text) ? shorten(`- ${text}`, most) : text;
+  const text = shortenChars(quoted.join('\n'), most);
+  return isTemplate('SUMMARY', text) ? shortenChars(`- ${text}`, most) : text;
 }
 
 const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();

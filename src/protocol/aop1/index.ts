@@ -1,4 +1,5 @@
 export { type Block, type BlockReader, createBlockReader } from './blocks.ts';
+export { checkSummary, plainLines } from './checklist.ts';
 export { type Aop1Report, type AopOutput, decodeAop1, parseAOPOutput, STATUSES, type Status } from './decode.ts';
 export { fromReport, toReport, type Written } from './encode.ts';
 export { SUMMARY_CHARS, SUMMARY_CHARS_MOST, TASK_CHARS, type TaskType, taskTypeOf } from './limits.ts';
