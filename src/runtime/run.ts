@@ -19,6 +19,7 @@ import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
+import { withChanges } from './type-files.ts';
 import { type Failure, failureOf, type Work } from './work.ts';
 
 export interface RunResult {
@@ -47,7 +48,9 @@ export async function runTask(
     host.store.text(task.id, 'body'),
   ]);
   let message = envelopeOf(task, { envelope, body }, host.workspace);
+  const folder = logFolder(host.dir, run.id);
   let worktree: TaskWorktree | null = null;
+  let place: RunFacts['place'];
   let work: Work;
   try {
     // What is wrong with the TASK shows before a worktree is made for it.
@@ -56,7 +59,9 @@ export async function runTask(
     message = worktree?.message ?? message;
     if (worktree !== null) prepared = await prepare(host, task, message);
     await endEarlierRuns(host, task, facts);
-    work = await supervise({ host, task, run, facts, live, prepared, startedAt, leaving });
+    const given = { host, task, run, facts, live, prepared, startedAt, leaving };
+    place = { workspace: prepared.ready.workspace, isPlain: prepared.chosen.adapter.kind === 'command' };
+    work = await withChanges(given, folder, () => supervise(given));
   } catch (cause) {
     work = unstarted(run, failureOf(cause));
   }
@@ -72,8 +77,9 @@ export async function runTask(
     run,
     startedAt,
     endedAt: host.now(),
-    folder: logFolder(host.dir, run.id),
+    folder,
     progress: live.last,
+    ...(place === undefined ? {} : { place }),
   };
   const response = responseOf(finished);
   const block = blockOf(finished);
