@@ -1,16 +1,18 @@
-/** The one way to change a task: a message comes in, and what is to be written down comes out. Nothing here has an effect. */
+/** The one way to change anything: a message comes in, and what is to be written down comes out. Nothing here has an effect. */
 import { compareTaskIds, DEFAULT_SESSION, TASK_PRIORITIES, type Task, taskOfRun } from '../task.ts';
 import { add } from './add.ts';
 import { claim } from './claim.ts';
 import { type Decision, refused, type Slice, same } from './decision.ts';
 import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
-import type { Actor, Claimer, TaskMessage } from './messages.ts';
+import { applyGraph, loadNode, staleNodes } from './graph.ts';
+import type { Actor, AnyMessage, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
+import { answerQuestion } from './questions.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
 import { reportTask, update, withMessage } from './told.ts';
 
-export function decide(slice: Slice, message: TaskMessage, by: Actor, now: number): Decision {
+export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);
   if (tooLong !== null) {
     return refused('E_CONTEXT_OVERFLOW', `expected a text of at most ${MOST_TEXT} characters, got ${tooLong}`);
@@ -46,6 +48,14 @@ export function decide(slice: Slice, message: TaskMessage, by: Actor, now: numbe
       return ofRun(draft, message.run, (task) => resume(draft, task, message));
     case 'run.charge':
       return ofRun(draft, message.run, (task) => charge(draft, task, message));
+    case 'graph.apply':
+      return applyGraph(draft, message);
+    case 'graph.load':
+      return loadNode(draft, message);
+    case 'graph.stale':
+      return staleNodes(draft, message);
+    case 'question.answer':
+      return answerQuestion(draft, message);
     case 'note':
       return note(draft, message);
   }
@@ -75,8 +85,15 @@ const isBefore = (a: Task, b: Task): boolean => {
 const MOST_TEXT = 9 * 1024 * 1024;
 
 /** The name and the length of a text that is too long. */
-function longText(message: TaskMessage): string | null {
-  const all = message.type === 'task.add' ? message.tasks : 'texts' in message ? [message] : [];
+function longText(message: AnyMessage): string | null {
+  const all =
+    message.type === 'task.add'
+      ? message.tasks
+      : 'next' in message && message.next !== undefined
+        ? [message.next.task]
+        : 'texts' in message
+          ? [message]
+          : [];
   for (const { texts } of all) {
     for (const name in texts) {
       const length = texts[name]?.length ?? 0;

@@ -1,12 +1,14 @@
 /** A decision in the making: what a law has changed so far is what it sees next. */
 import type { Run, Task, TaskStatus } from '../task.ts';
 import type { Change, Decision, Event, Slice } from './decision.ts';
+import { type GraphDraft, openGraphDraft } from './graph-draft.ts';
 import type { Actor, Texts } from './messages.ts';
 
 export interface Draft {
   readonly now: number;
   readonly by: Actor;
   readonly slice: Slice;
+  readonly graph: GraphDraft;
   /** With what was changed here. */
   task(id: string): Task | undefined;
   dependents(id: string): Iterable<string>;
@@ -15,7 +17,7 @@ export interface Draft {
   set(id: string, fields: Partial<Task>, texts?: Texts): Task;
   /** A new status, the end of a run that it ends, and the event. Whether it is legal has been asked before. */
   transition(id: string, to: TaskStatus, fields: Partial<Task>, detail?: Readonly<Record<string, unknown>>): Task;
-  event(type: string, task: string, run?: string | null, detail?: Readonly<Record<string, unknown>>): void;
+  event(type: string, task: string | null, run?: string | null, detail?: Readonly<Record<string, unknown>>): void;
   decision(session: string, about: readonly string[]): Decision;
 }
 
@@ -32,6 +34,7 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     now,
     by,
     slice,
+    graph: openGraphDraft(slice),
     task: find,
     *dependents(id) {
       yield* slice.dependents(id);
@@ -68,14 +71,16 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     event(type, task, run, detail) {
       events.push({
         type,
-        task,
+        ...(task === null ? {} : { task }),
         ...(run === undefined || run === null ? {} : { run }),
         ...(detail === undefined ? {} : { detail }),
       });
     },
     decision(session, about) {
       const list: Change[] = [...changes].map(([task, change]) => ({ task, ...change }));
-      return { kind: 'changed', facts: { at: now, session, by, events, changes: list, about } };
+      const graph = draft.graph.changes;
+      const more = graph.length === 0 ? {} : { graph };
+      return { kind: 'changed', facts: { at: now, session, by, events, changes: list, ...more, about } };
     },
   };
   return draft;

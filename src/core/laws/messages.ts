@@ -215,9 +215,18 @@ export type GraphMessage =
       readonly run?: string;
     }
   /** A node was given to a task, or used by another node. */
-  | { readonly type: 'graph.load'; readonly node: string; readonly by: { readonly task: string } | { readonly node: string } }
+  | {
+      readonly type: 'graph.load';
+      readonly node: string;
+      readonly by: { readonly task: string } | { readonly node: string };
+    }
   /** Nodes are not to be built upon any more, nor what was made from them: those named, and all that a task has written. */
-  | { readonly type: 'graph.stale'; readonly nodes?: readonly string[]; readonly task?: string; readonly reason: string }
+  | {
+      readonly type: 'graph.stale';
+      readonly nodes?: readonly string[];
+      readonly task?: string;
+      readonly reason: string;
+    }
   /** A person's word; nobody else's is taken. */
   | {
       readonly type: 'question.answer';
