@@ -1,8 +1,10 @@
 /** What every store does with a question before it writes anything: has it been answered, and if not, what do the laws say. */
 import { decide } from '../core/laws/decide.ts';
-import type { Decision } from '../core/laws/decision.ts';
+import type { Decision, GraphChange } from '../core/laws/decision.ts';
+import type { Edge, Node } from '../core/node.ts';
+import type { Question } from '../core/question.ts';
 import type { State } from '../core/state.ts';
-import type { Answer, Ask } from '../core/store.ts';
+import type { Answer, Ask, QuestionFilter } from '../core/store.ts';
 import { compareTaskIds, type Task } from '../core/task.ts';
 
 export function decideAsk(state: State, { message, by, request }: Ask, now: number): Decision {
@@ -13,10 +15,50 @@ export function decideAsk(state: State, { message, by, request }: Ask, now: numb
   return { kind: 'changed', facts: { ...decision.facts, request } };
 }
 
-/** The tasks that an answer speaks of, as they are now. */
+const NODE = 'node:';
+const QUESTION = 'question:';
+
+/** The tasks, nodes and questions that an answer speaks of, as they are now. */
 export function answer(state: State, kind: 'changed' | 'same', about: readonly string[]): Answer {
-  return { kind, tasks: about.map((id) => state.task(id)).filter((task) => task !== undefined) };
+  const tasks: Task[] = [];
+  const nodes: Node[] = [];
+  const questions: Question[] = [];
+  for (const key of about) {
+    // Only where a node is named: the graph may not have been read yet.
+    if (key.startsWith(NODE)) put(nodes, state.graph.node(key.slice(NODE.length)));
+    else if (key.startsWith(QUESTION)) put(questions, state.question(key.slice(QUESTION.length)));
+    else put(tasks, state.task(key));
+  }
+  return {
+    kind,
+    tasks,
+    ...(nodes.length === 0 ? {} : { nodes }),
+    ...(questions.length === 0 ? {} : { questions }),
+  };
 }
+
+function put<T>(list: T[], item: T | undefined): void {
+  if (item !== undefined) list.push(item);
+}
+
+/** In the order in which they were asked. */
+export const findQuestions = (state: State, { open, session }: QuestionFilter = {}): Question[] =>
+  [...state.questions()].filter(
+    (question) =>
+      (open === undefined || open === (question.answer === null)) &&
+      (session === undefined || question.session === session),
+  );
+
+/** Of one node, those that begin at it first. */
+export const findEdges = ({ graph }: State, id: string | undefined): Edge[] =>
+  id === undefined
+    ? [...graph.edges()]
+    : // One that leads back to where it begins is told once.
+      [...graph.edgesFrom(id), ...[...graph.edgesTo(id)].filter(({ source }) => source !== id)];
+
+/** What nobody needs who follows what happens: the texts of nodes are read with the nodes. */
+export const withoutDocuments = (changes: readonly GraphChange[]): GraphChange[] =>
+  changes.map((change) => (change.kind === 'node' ? { ...change, document: null } : change));
 
 /** By id, or by an external id: of the session, or of any where only one has it. */
 export function findTask(state: State, id: string, session: string | undefined): Task | undefined {

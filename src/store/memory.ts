@@ -1,21 +1,35 @@
 /** The store that forgets: the same laws and answers, nothing on disk. For tests, and for what need not outlive its process. */
 
 import { BatonError } from '../core/errors.ts';
+import { fitsFilter, hasText, lineageOf, mergeDocuments, wholeNode } from '../core/graph-queries.ts';
+import type { Facts } from '../core/laws/decision.ts';
+import type { Node } from '../core/node.ts';
 import { createState } from '../core/state.ts';
-import type { Store, StoredRecord } from '../core/store.ts';
+import type { Store, StoredRecord, WholeNode } from '../core/store.ts';
 import { isRunning, taskOfRun } from '../core/task.ts';
-import { answer, decideAsk, findTask, inOrder } from './decide-ask.ts';
+import { answer, decideAsk, findEdges, findQuestions, findTask, inOrder, withoutDocuments } from './decide-ask.ts';
 import { createSignal } from './signal.ts';
 
 export function openMemoryStore({ now = Date.now }: { now?: () => number } = {}): Store {
   const state = createState();
   const records: StoredRecord[] = [];
   const texts = new Map<string, string>();
+  /** What was written of each node, oldest first. */
+  const documents = new Map<string, WholeNode['document'][]>();
   const written = createSignal();
   const closing = new AbortController();
   const ready = (): void => {
     if (closing.signal.aborted) throw new BatonError('E_STORE_FAILED', 'the store is closed');
   };
+
+  const keepDocuments = ({ graph = [] }: Facts): void => {
+    for (const change of graph) {
+      if (change.kind !== 'node' || change.document === null) continue;
+      const before = change.document.isNew ? [] : (documents.get(change.node) ?? []);
+      documents.set(change.node, [...before, JSON.parse(change.document.text)]);
+    }
+  };
+  const whole = (node: Node): WholeNode => wholeNode(state.graph, node, mergeDocuments(documents.get(node.id) ?? []));
 
   return {
     async send(ask) {
@@ -27,7 +41,10 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
       for (const change of decision.facts.changes) {
         for (const [name, text] of Object.entries(change.texts ?? {})) texts.set(`${change.task}/${name}`, text);
       }
-      records.push({ ...decision.facts, seq: records.length + 1 });
+      keepDocuments(decision.facts);
+      const { graph, ...facts } = decision.facts;
+      const told = graph === undefined ? facts : { ...facts, graph: withoutDocuments(graph) };
+      records.push({ ...told, seq: records.length + 1 });
       written.raise();
       return answer(state, 'changed', decision.facts.about);
     },
@@ -45,6 +62,25 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
       }
     },
     text: async (id, name) => texts.get(`${id}/${name}`) ?? null,
+    async node(id) {
+      const node = state.graph.node(id);
+      return node === undefined ? undefined : whole(node);
+    },
+    async *nodes(filter = {}) {
+      const { text, after } = filter;
+      let isBehind = after === undefined;
+      for (const node of [...state.graph.all()]) {
+        if (isBehind && fitsFilter(node, filter)) {
+          const found = whole(node);
+          if (text === undefined || hasText(node, found.document, text)) yield found;
+        }
+        isBehind ||= node.id === after;
+      }
+    },
+    lineage: async (id, query) => lineageOf(state.graph, id, query),
+    edges: async (id) => findEdges(state, id),
+    question: async (id) => state.question(id),
+    questions: async (filter) => findQuestions(state, filter),
     history: async (id) => records.filter((record) => touches(record, id)),
     async *eventsAfter({ after, task, session, follow }) {
       const until = follow === undefined ? undefined : AbortSignal.any([follow, closing.signal]);

@@ -116,5 +116,6 @@ function readObject(text: string): Record<string, unknown> | null {
 
 function isQuery(value: unknown): value is StreamQuery {
   if (!isObject(value)) return false;
-  return value['of'] === 'tasks' ? isObject(value['filter']) : value['of'] === 'events' && isObject(value['query']);
+  const { of, filter, query } = value;
+  return of === 'tasks' || of === 'nodes' ? isObject(filter) : of === 'events' && isObject(query);
 }

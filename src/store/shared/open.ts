@@ -1,6 +1,8 @@
 /** One store for all the processes of a data folder: one of them owns it, the others ask it, and none of them notices which is which. */
 import { randomUUID } from 'node:crypto';
-import type { Answer, Check, Store, StoredRecord, Verification } from '../../core/store.ts';
+import type { Edge } from '../../core/node.ts';
+import type { Question } from '../../core/question.ts';
+import type { Answer, Check, Lineage, Store, StoredRecord, Verification, WholeNode } from '../../core/store.ts';
 import type { Task } from '../../core/task.ts';
 import { closedStore } from './closed.ts';
 import { elect } from './election.ts';
@@ -122,6 +124,12 @@ export async function openShared(options: SharedOptions): Promise<Store> {
     find: (id, session) => call<Task | undefined>('find', id, session),
     tasks: (filter = {}) => stream<Task>({ of: 'tasks', filter, after: null }),
     text: (id, name) => call<string | null>('text', id, name),
+    node: (id) => call<WholeNode | undefined>('node', id),
+    nodes: (filter = {}) => stream<WholeNode>({ of: 'nodes', filter }),
+    lineage: (id, query) => call<Lineage | undefined>('lineage', id, query),
+    edges: (id) => call<readonly Edge[]>('edges', id),
+    question: (id) => call<Question | undefined>('question', id),
+    questions: (filter) => call<readonly Question[]>('questions', filter),
     history: (id) => call<readonly StoredRecord[]>('history', id),
     eventsAfter: ({ follow, ...query }) =>
       stream<StoredRecord>({ of: 'events', query, follow: follow !== undefined }, follow),

@@ -1,6 +1,6 @@
 /** What owner and client say to each other: JSON lines, a hello first, then numbered requests and replies in any order. */
 import { BatonError, isErrorCode } from '../../core/errors.ts';
-import type { Ask, Store } from '../../core/store.ts';
+import type { Ask, LineageQuery, QuestionFilter, Store } from '../../core/store.ts';
 import type { StreamQuery } from './streams.ts';
 
 /** Raised when a line changes its meaning. Both sides must have the same. */
@@ -45,6 +45,11 @@ export const CALLS = {
   alive: (store, [run]) => store.alive(run as string),
   find: (store, [id, session]) => store.find(id as string, session as string | undefined),
   text: (store, [id, name]) => store.text(id as string, name as string),
+  node: (store, [id]) => store.node(id as string),
+  lineage: (store, [id, query]) => store.lineage(id as string, query as LineageQuery | undefined),
+  edges: (store, [id]) => store.edges(id as string | undefined),
+  question: (store, [id]) => store.question(id as string),
+  questions: (store, [filter]) => store.questions(filter as QuestionFilter | undefined),
   history: (store, [id]) => store.history(id as string),
   lastRecord: (store) => store.lastRecord(),
   verify: (store, [session]) => store.verify(session as string | undefined),

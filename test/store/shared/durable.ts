@@ -104,6 +104,12 @@ export async function openDurable(file: string, options: DurableOptions = {}): P
       }
     },
     text: async (id, name) => (name === 'body' ? `body of ${id}` : name === 'huge' ? 'x'.repeat(70_000_000) : null),
+    node: async () => undefined,
+    async *nodes() {},
+    lineage: async () => undefined,
+    edges: async () => [],
+    question: async () => undefined,
+    questions: async () => [],
     history: async (id) => lines.filter(({ record }) => record.about.includes(id)).map(({ record }) => record),
     async *eventsAfter({ after, follow }) {
       for (let at = after; ; ) {
