@@ -151,6 +151,12 @@ function reader(context: ReaderContext): Reader {
     if (known !== null && capabilities['loadSession'] === true) {
       return ask('session/load', { sessionId: known, ...place }, (result) => opened(known, result));
     }
+    if (known !== null && request.resumeOnly === true) {
+      return fail(
+        'E_PERMISSION_DENIED',
+        'expected an agent that can go on with a conversation, and it cannot load one',
+      );
+    }
     // An agent that cannot load begins anew; the id of the conversation says so.
     ask('session/new', place, (result) => {
       const id = wordOf(result['sessionId']);

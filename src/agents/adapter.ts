@@ -33,6 +33,8 @@ export interface TurnRequest {
   readonly budget: Budget;
   /** The conversation to go on with; null begins a new one. */
   readonly resume: string | null;
+  /** What is asked makes sense in that conversation only: where it cannot be gone on with, the turn fails. */
+  readonly resumeOnly?: boolean;
   /** What the turns before used of the conversation to go on with, as their `usage` signs said; codex counts conversations, not turns. */
   readonly spent?: { readonly tokensInput: number; readonly tokensOutput: number };
   /** A UUID for a new conversation, where the program lets us choose. */

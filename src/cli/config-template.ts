@@ -21,6 +21,10 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 #  max_cost_usd: null
 #  session_tokens: 100000
 
+# repair: whether an agent whose report is missing or not right is asked for it once more, in the same conversation.
+#reports:
+#  repair: true
+
 # Where tasks are kept: fs is the files of this folder.
 #store: fs
 

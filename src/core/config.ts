@@ -62,6 +62,7 @@ export const ConfigSchema = z.strictObject({
       session_tokens: z.int().min(1).default(100_000),
     })
     .prefault({}),
+  reports: z.strictObject({ repair: z.boolean().default(true) }).prefault({}),
   store: z.string().regex(/^fs$/).default('fs'),
   network: z.strictObject({ allow: names.default([]) }).prefault({}),
   teams: z.record(name, names).default({}),

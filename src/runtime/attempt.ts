@@ -1,5 +1,6 @@
 /** What a run has while it works: its folder, its log, its ear, its clocks, its meter, its socket, its surroundings. All of it goes when the run does. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
@@ -12,6 +13,7 @@ import { agentActor } from './actor.ts';
 import { bindsOf, dropPlanted } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
 import { startClocks } from './clocks.ts';
+import { openTally } from './context-budget.ts';
 import { openDoor } from './door.ts';
 import type { Sender } from './doors.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -21,6 +23,7 @@ import { ownTools } from './own-tools.ts';
 import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
 import { usedBy } from './purse.ts';
+import { isReportKind } from './repair-check.ts';
 import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
 import { type Surroundings, surround } from './surroundings.ts';
@@ -39,13 +42,22 @@ export interface Attempt {
   /** Where the agent may put its details. */
   readonly details: string;
   readonly warnings: string[];
+  /** What it said that was meant as a report and was not taken. */
+  readonly broken: readonly { readonly kind: string; readonly reason: string }[];
+  /** What its session had come to when its context there was full; null where it never was. */
+  readonly contextFile: string | null;
   readonly lastText: () => string;
   readonly conversation: () => string | null;
   /** The time begins to count. */
   startClocks(): void;
   stopClocks(): void;
-  turn(prompt: string, phase: Phase | null): Promise<TurnEnd>;
+  turn(prompt: string, phase: Phase | null, extra?: ExtraTurn): Promise<TurnEnd>;
   close(): Promise<void>;
+}
+
+/** A turn that the run can do without: what ends it early, its time or a budget, ends nothing else. It goes on with the conversation or not at all. */
+export interface ExtraTurn {
+  readonly mostMs: number;
 }
 
 const BEAT_MS = LEASE_MS / 3;
@@ -75,7 +87,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const clocks = createClocks(given, stopper, warnings, undo);
     // One that has ended is looked at once more; it says nothing.
     const isOpen = run.status === 'running';
-    const routes = createRoutes(given, warnings);
+    const broken: { kind: string; reason: string }[] = [];
+    const routes = createRoutes(given, warnings, broken);
     const hearing = createHearing({
       task,
       rails: { finalSignal: policy.requireFinalSignal, minimalReport: policy.requireMinimalReport },
@@ -83,11 +96,17 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       ...(isOpen ? { route: (found) => routes.take(found) } : {}),
     });
     if (isOpen) undo.push(...listen(given, hearing, stopper));
+    await host.sums.ready();
+    const tally = openTally(given);
+    undo.push(() => tally.close());
+    const exported = host.sums.exported(task.session, chosen.name);
+    const contextFile = exported !== null && existsSync(exported) ? exported : null;
     const sender = senderOf(run, 'socket');
     const socket = await openRunSocket(folder, {
       take: (found) => host.router.message(found, sender),
       door: openDoor({ ...host, sender }),
       onSign: () => clocks.alive(),
+      onAnswer: (text) => tally.give('tool', text),
     });
     undo.push(() => socket.close());
     const mark = markOf(host.dir, run.id);
@@ -96,7 +115,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const taskFile = join(folder, 'task.json');
     await Promise.all([writeFile(taskFile, JSON.stringify(message, null, 2)), mkdir(details, { recursive: true })]);
 
-    const request = (prompt: string, resume: string | null): TurnRequest => ({
+    const request = (prompt: string, resume: string | null, resumeOnly = false): TurnRequest => ({
       agent: chosen.agent,
       prompt,
       model: chosen.model,
@@ -105,6 +124,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       sandboxed: here.ok,
       budget,
       resume,
+      resumeOnly,
       // All turns of an attempt are one conversation.
       spent: meter.used,
       conversation: randomUUID(),
@@ -126,8 +146,12 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       live.update({ used: meter.used });
       noteUse();
       const over = meter.exceeded() ?? sessionExceeded(given, meter);
-      if (over !== null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
+      if (over === null) return;
+      if (extra === null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
+      else extra.abort();
     };
+    /** Ends a turn that the run can do without; null in any other. */
+    let extra: AbortController | null = null;
     /** What our proxy has seen of a program that tells its use only at the end. */
     let metered = { tokensInput: 0, tokensOutput: 0, usd: null };
     const surroundings = await surround({
@@ -155,7 +179,13 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       dir: host.dir,
       git: ready.git,
       // What Baton itself writes there, before every turn, must not be a link by then.
-      own: [{ path: folder, writable: false }, { path: details, writable: true }, ...bindsOf(ready), ...tools.binds],
+      own: [
+        { path: folder, writable: false },
+        { path: details, writable: true },
+        ...(contextFile === null ? [] : [{ path: contextFile, writable: false }]),
+        ...bindsOf(ready),
+        ...tools.binds,
+      ],
       folder,
       ...(host.door === null ? {} : { url: host.door.url }),
     });
@@ -192,13 +222,19 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       ...overHttp(given, undo),
     };
 
-    const turn = async (prompt: string, phase: Phase | null): Promise<TurnEnd> => {
+    const turn = async (prompt: string, phase: Phase | null, only?: ExtraTurn): Promise<TurnEnd> => {
       live.update({ state: 'working', phase: phase?.phase_id ?? null });
-      const asked = request(prompt, adapter.kind === 'command' ? null : conversation);
-      const common = { request: asked, log, signal: stopper.signal, onSign };
+      const asked = request(prompt, adapter.kind === 'command' ? null : conversation, only !== undefined);
+      extra = only === undefined ? null : new AbortController();
+      const timer = only === undefined ? undefined : setTimeout(() => extra?.abort(), only.mostMs);
+      const signal = extra === null ? stopper.signal : AbortSignal.any([stopper.signal, extra.signal]);
+      const common = { request: asked, log, signal, onSign };
+      tally.give('prompt', prompt);
       const env = { ...environment, ...(phase === null ? {} : { BATON_PHASE: phase.phase_id }) };
-      clocks.listen(true);
+      // Nobody is silent who is not waited for.
+      clocks.listen(only === undefined);
       const onExit = (): void => {
+        clearTimeout(timer);
         clocks.listen(false);
         clocks.pause();
       };
@@ -210,6 +246,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       hearing.end();
       await routes.done();
       meter.nextTurn();
+      extra = null;
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
       const left = end.ended?.left ?? [];
       if (left.length > 0) warnings.push(`processes that could not be ended: ${left.join(', ')}`);
@@ -240,6 +277,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       hasTools: tools.mcp !== null,
       details,
       warnings,
+      broken,
+      contextFile,
       lastText: () => lastText,
       conversation: () => conversation,
       startClocks: clocks.start,
@@ -269,6 +308,7 @@ const MOST_TOLD = 20;
 function createRoutes(
   { host, run, task }: Supervision,
   warnings: string[],
+  broken: { kind: string; reason: string }[],
 ): { take(found: Found): void; done(): Promise<void> } {
   const sender = senderOf(run, 'stdout');
   let last: Promise<void> = Promise.resolve();
@@ -282,7 +322,10 @@ function createRoutes(
       last = last.then(async () => {
         const { result, reason } = await host.router.message(found, sender);
         if (result !== 'rejected' && result !== 'unknown') return;
-        if (++refused <= MOST_TOLD) warnings.push(`not heard: ${found.dialect} ${found.kind ?? ''}: ${reason}`);
+        const kind = `${found.dialect} ${found.kind ?? ''}`.trim();
+        if (++refused <= MOST_TOLD) warnings.push(`not heard: ${kind}: ${reason}`);
+        if (broken.length < MOST_TOLD && isReportKind(kind))
+          broken.push({ kind, reason: reason ?? 'it was not taken' });
       });
       // Waited for in `done`; a store that fails is told there.
       last.catch(() => {});

@@ -5,11 +5,13 @@ import type { Config } from '../core/config.ts';
 import type { Store } from '../core/store.ts';
 import type { Supervisor, Task } from '../core/task.ts';
 import { self } from '../process/identity.ts';
+import { type ContextSums, createContextSums } from './context-sums.ts';
 import type { Progress } from './hearing.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { Used } from './meter.ts';
 import { openNotifier } from './notify.ts';
 import { createPurses, type Purses } from './purse.ts';
+import type { RepairCheck } from './repair-check.ts';
 import { type CodedRouter, createRouter } from './router.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
 
@@ -57,6 +59,10 @@ export interface Host {
   readonly supervisor: Supervisor;
   readonly watch: RunWatch;
   readonly purses: Purses;
+  /** What was handed to the agents of each session. */
+  readonly sums: ContextSums;
+  /** Whoever finds something in a report that its agent could put right adds itself here. */
+  readonly repairs: RepairCheck[];
   /** The runs that this process watches over. */
   readonly runs: LiveRuns;
   /** Where all messages go. */
@@ -107,6 +113,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
     supervisor: { pid, started: started ?? '' },
     watch,
     purses: createPurses(),
+    sums: createContextSums(store, watch, dir),
+    repairs: [],
     runs,
     router: createRouter({
       store,
@@ -126,6 +134,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     async close() {
       try {
         await notifier.close();
+        await host.sums.close();
       } finally {
         await watch.close();
       }

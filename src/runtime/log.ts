@@ -9,6 +9,8 @@ export interface RunLog {
   write(stream: Stream, chunk: Uint8Array): Promise<void>;
   /** Bytes so far, of both. */
   readonly bytes: number;
+  /** Characters so far, of both. */
+  readonly chars: number;
   readonly paths: Readonly<Record<Stream, string>>;
   close(): Promise<void>;
 }
@@ -18,6 +20,7 @@ export function openLog(folder: string): RunLog {
   const paths = { out: `${folder}/out.log`, err: `${folder}/err.log` };
   const files = new Map<Stream, Promise<FileHandle>>();
   let bytes = 0;
+  let chars = 0;
 
   const fileOf = (stream: Stream): Promise<FileHandle> => {
     let file = files.get(stream);
@@ -31,10 +34,14 @@ export function openLog(folder: string): RunLog {
   return {
     async write(stream, chunk) {
       bytes += chunk.length;
+      chars += charsIn(chunk);
       await (await fileOf(stream)).writeFile(chunk);
     },
     get bytes() {
       return bytes;
+    },
+    get chars() {
+      return chars;
     },
     paths,
     async close() {
@@ -43,4 +50,11 @@ export function openLog(folder: string): RunLog {
       files.clear();
     },
   };
+}
+
+/** In UTF-8 every byte begins a character but those that begin with the bits 10; so a character may be cut in two by its pieces. */
+function charsIn(chunk: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < chunk.length; i++) if (((chunk[i] as number) & 0xc0) !== 0x80) count++;
+  return count;
 }

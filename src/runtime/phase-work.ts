@@ -1,12 +1,14 @@
 /** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself (DECISIONS §6). */
 import { join } from 'node:path';
 import type { Check, Checker } from './checks.ts';
+import { contextLine } from './context-budget.ts';
 import type { Hearing } from './hearing.ts';
 import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
 import type { Stopper } from './stop.ts';
 import { type TurnEnd, turnFailure } from './turn.ts';
+import { uponOf } from './upon.ts';
 import { earlierOf, wordsFor } from './words.ts';
 import type { Failure, Supervision } from './work.ts';
 
@@ -37,6 +39,8 @@ export interface PhaseWork extends Supervision {
   /** Where the agent writes its details. */
   readonly details: string;
   readonly adapter: Prepared['chosen']['adapter'];
+  /** What its session had come to when its context there was full; null where it never was. */
+  readonly contextFile: string | null;
   /** The conversation so far, which the next turn goes on with. */
   readonly conversation: () => string | null;
 }
@@ -66,6 +70,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     message,
     detailsFile: join(work.details, 'details.json'),
     hasTools: work.hasTools,
+    upon: await uponOf(host, task),
     earlier: earlierOf(history, run.id),
     passed,
   };
@@ -78,7 +83,9 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
       const goesOn = adapter.kind !== 'command' && work.conversation() !== null;
       const place = phase === null ? null : { phase, number: all.indexOf(phase) + 1, of: all.length };
       const before = hearing.heard;
-      const end = await turn(wordsFor({ ...words, phase: place, findings, goesOn }), phase);
+      const said = wordsFor({ ...words, phase: place, findings, goesOn });
+      const line = goesOn ? null : contextLine(work.contextFile);
+      const end = await turn(line === null ? said : `${line}\n\n${said}`, phase);
       if (stopper.reason !== null) return done(null);
       const failure = turnFailure(adapter, end);
       if (failure !== null) return done({ code: failure.code, message: failure.message });

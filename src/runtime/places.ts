@@ -15,6 +15,10 @@ export const worktreeFolder = (dir: string): string => join(dir, 'worktrees');
 export const reportFile = (dir: string, session: string): string =>
   join(dir, 'reports', `${session.replace(/[^\w.-]/g, '_')}.json`);
 
+/** What a session had come to when an agent's context in it was full. */
+export const exportFile = (dir: string, session: string, now: number): string =>
+  join(dir, 'exports', `${session.replace(/[^\w.-]/g, '_')}-${new Date(now).toISOString().replace(/[-:.]/g, '')}.yaml`);
+
 /** What every process of a run carries in its environment; no two runs of this machine have the same. */
 export function markOf(dir: string, run: string): string {
   return `${run}@${createHash('sha256').update(realpathSync(dir)).digest('hex').slice(0, 16)}`;

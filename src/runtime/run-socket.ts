@@ -19,6 +19,8 @@ export interface RunSocketOptions {
   readonly door: Door;
   /** Something came in: whoever speaks is alive. */
   onSign(): void;
+  /** An answer, as it goes out. */
+  onAnswer?(text: string): void;
 }
 
 /** So many at once; one run needs few. */
@@ -50,7 +52,7 @@ export async function openRunSocket(folder: string, options: RunSocketOptions): 
   };
 }
 
-function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
+function serve(socket: Socket, { take, door, onSign, onAnswer }: RunSocketOptions): void {
   const detector = createDetector();
   let waiting = 0;
   let hasSaid = false;
@@ -71,7 +73,10 @@ function serve(socket: Socket, { take, door, onSign }: RunSocketOptions): void {
     socket.pause();
   };
   const write = (answer: object): void => {
-    if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`);
+    if (socket.destroyed) return;
+    const text = `${JSON.stringify(answer)}\n`;
+    socket.write(text);
+    onAnswer?.(text);
   };
   const work = (done: Promise<unknown>): Promise<unknown> => {
     waiting++;

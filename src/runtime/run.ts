@@ -12,6 +12,7 @@ import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { createLive } from './live.ts';
 import { NOTHING_USED } from './meter.ts';
+import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
@@ -83,7 +84,8 @@ export async function runTask(
   };
   const response = responseOf(finished);
   const block = blockOf(finished);
-  facts.tell('run.output', { produced: work.told.bytes, delivered: block.length, log: join('logs', run.id) });
+  const printed = { bytes: work.told.bytes, chars: work.chars, folder: finished.folder };
+  facts.tell('run.output', { ...(await countOutput(host, printed, block)), log: join('logs', run.id) });
   await Promise.all([facts.written(), writeResults(finished, response, block)]);
   live.end({ status: after.status, used: work.told.used });
   // The last progress that it told.
@@ -94,6 +96,7 @@ export async function runTask(
 /** It never came to work. */
 const unstarted = (run: Run, failure: Failure): Work => ({
   verdict: 'failed',
+  chars: 0,
   told: {
     chosen: { name: run.agent, provider: 'OTHER', model: run.model },
     report: null,

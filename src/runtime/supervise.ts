@@ -5,7 +5,8 @@ import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { type Evidence, lookBefore, weigh } from './evidence.ts';
 import type { Heard } from './hearing.ts';
-import { workThroughPhases } from './phase-work.ts';
+import { type Phased, workThroughPhases } from './phase-work.ts';
+import { askForRepair } from './repair.ts';
 import { snapshotTask } from './rollback.ts';
 import { UNREADABLE, writtenResult } from './run-result.ts';
 import type { Stop } from './stop.ts';
@@ -14,13 +15,15 @@ import { failureOf, type Supervision, silentReport, type Work } from './work.ts'
 export async function supervise(given: Supervision): Promise<Work> {
   const attempt = await openAttempt(given);
   try {
-    return await work(given, attempt);
+    return { ...(await work(given, attempt)), chars: attempt.log.chars };
   } finally {
     await attempt.close();
   }
 }
 
-async function work(given: Supervision, attempt: Attempt): Promise<Work> {
+type Worked = Omit<Work, 'chars'>;
+
+async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
   const { host, task, facts, live, prepared } = given;
   const { message, chosen, ready, estimate } = prepared;
   const { stopper, hearing, meter, warnings } = attempt;
@@ -32,6 +35,8 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
 
   attempt.startClocks();
   const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
+  const lastText = attempt.lastText();
+  if (mayRepair(phased)) await askForRepair(given, attempt);
   attempt.stopClocks();
   warnings.push(...notesOf(attempt));
 
@@ -45,7 +50,8 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   const told: Work['told'] = {
     chosen: { name: chosen.name, provider: chosen.provider, model },
     report: heard?.report ?? null,
-    lastText: attempt.lastText(),
+    // What it said of its work, not how it was asked for its report.
+    lastText: lastText || attempt.lastText(),
     evidence: null,
     checkpoints: phased.results,
     used: meter.used,
@@ -88,6 +94,10 @@ async function work(given: Supervision, attempt: Attempt): Promise<Work> {
   return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);
 }
 
+/** Nothing that the agent could say makes up for a failure, or for a phase that has not passed. */
+const mayRepair = ({ failure, checkpoints }: Phased): boolean =>
+  failure === null && [...checkpoints.values()].every(({ status, forgiven }) => status !== 'FAIL' || forgiven);
+
 /** An agent that says nothing may have written its result down. */
 async function written({ host, task, run, facts }: Supervision): Promise<Heard | null> {
   const report = await writtenResult(host.dir, task.id, run.id);
@@ -95,7 +105,7 @@ async function written({ host, task, run, facts }: Supervision): Promise<Heard |
   return report === null || report === 'unreadable' ? null : { report, dialect: 'aof', missing: [] };
 }
 
-const stopped = (told: Work['told'], { code, message, kind }: Stop): Work => ({
+const stopped = (told: Work['told'], { code, message, kind }: Stop): Worked => ({
   verdict: kind,
   told: { ...told, failure: { code, message } },
 });

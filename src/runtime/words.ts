@@ -1,5 +1,7 @@
 /** What an agent is told beside its task: the phase it is in, what went before, why the last attempt was not enough. Pure. */
 import type { StoredRecord } from '../core/store.ts';
+import type { TaskType } from '../protocol/aop1/limits.ts';
+import { aop1Prompt } from '../protocol/aop1/prompt.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { agentPrompt } from '../protocol/prompt.ts';
 import type { Passed, Phase } from './phases.ts';
@@ -9,6 +11,8 @@ export interface Words {
   readonly detailsFile: string;
   /** Whether the agent has Baton's own tools. */
   readonly hasTools: boolean;
+  /** What the tasks that it waited for came to; null where there are none. */
+  readonly upon?: string | null;
   /** Null for a first attempt, and where the one before has not failed. */
   readonly earlier: Earlier | null;
   readonly phase: { readonly phase: Phase; readonly number: number; readonly of: number } | null;
@@ -26,10 +30,11 @@ export interface Earlier {
 }
 
 export function wordsFor(words: Words): string {
-  const { message, detailsFile, hasTools, earlier, phase, passed, findings, goesOn } = words;
+  const { message, detailsFile, hasTools, upon, earlier, phase, passed, findings, goesOn } = words;
   const parts: string[] = [];
   if (!goesOn) parts.push(agentPrompt(message, { detailsFile }).trimEnd());
   if (!goesOn && hasTools) parts.push(TOOLS);
+  if (!goesOn && upon != null) parts.push(upon);
   if (!goesOn && earlier !== null) parts.push(again(earlier));
   if (phase !== null) parts.push(ofPhase(phase.phase, phase.number, phase.of, passed, goesOn));
   if (findings.length > 0) {
@@ -38,6 +43,29 @@ export function wordsFor(words: Words): string {
     );
   }
   return `${parts.join('\n\n')}\n`;
+}
+
+export interface RepairWords {
+  readonly reasons: readonly string[];
+  readonly taskType: TaskType;
+  /** There is a report, and something else is to be put right. */
+  readonly isHeard: boolean;
+  readonly hasTools: boolean;
+}
+
+/** What an agent is told that has worked and whose report is missing or not right. Short: it remembers its task. */
+export function repairWords({ reasons, taskType, isHeard, hasTools }: RepairWords): string {
+  const what = isHeard
+    ? 'Say your last message again, whole and with that put right, and nothing else.'
+    : aop1Prompt({ detailsFile: null, taskType });
+  return [
+    `Your work has ended, and your report is missing or not right:\n${reasons.map((text) => `- ${text}`).join('\n')}`,
+    'Do no more work and change no files. Report what you have done, as it is.',
+    what,
+    ...(hasTools && !isHeard ? [TOOLS] : []),
+  ]
+    .join('\n\n')
+    .concat('\n');
 }
 
 const TOOLS = 'In place of the block you may report with the tool baton_report of the MCP server baton.';

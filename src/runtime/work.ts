@@ -39,6 +39,8 @@ export interface Work {
   >;
   /** What is said to the store: the run's report, or its failure. */
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
+  /** What its agent printed, in characters. */
+  readonly chars: number;
 }
 
 /** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */

@@ -1,0 +1,20 @@
+/** What others may find wrong with a report that its agent could put right, and which messages are meant as a report at all. */
+import type { Run, Task } from '../core/task.ts';
+import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import type { Heard } from './hearing.ts';
+
+export interface CheckedRun {
+  readonly task: Task;
+  readonly run: Run;
+  readonly message: TaskMessage;
+}
+
+/**
+ * What is wrong with a report and could be put right by its agent, in sentences; none where nothing is. It only looks: it is asked before the
+ * agent is, and once more afterwards.
+ */
+export type RepairCheck = (heard: Heard | null, of: CheckedRun) => readonly string[] | Promise<readonly string[]>;
+
+/** @param kind the dialect, and behind it the kind of message where it has one */
+export const isReportKind = (kind: string): boolean =>
+  /^(?:aop1\b|output\b|aop2 RESPONSE$|aof completion\.report$)/.test(kind);
