@@ -8,23 +8,29 @@ const MOST_SURE = 0.99;
 
 /** More nodes of a topic than this are not compared. */
 const MOST_ALIKE = 100;
+/** And with more than this nothing changes any more. */
+const MOST_VOICES = 10;
 
 /**
  * `1 − Π(1 − c)` over the nodes of its type and topic that come from others and not from each other (DECISIONS §9). Of one creator only the
  * surest counts; what is stale or was rejected, or stands against it by an edge, does not.
  */
 export function effectiveConfidence(graph: Graph, node: Node): number {
-  const others = new Map<string, number>();
+  const others: Node[] = [];
   let looked = 0;
   for (const other of graph.alike(node)) {
     if (++looked > MOST_ALIKE) break;
-    if (other.id === node.id || other.createdBy === node.createdBy || !counts(other)) continue;
-    if (isBetween(graph, node, other)) continue;
-    others.set(other.createdBy, Math.max(others.get(other.createdBy) ?? 0, other.confidence));
+    if (other.id !== node.id && other.createdBy !== node.createdBy && counts(other)) others.push(other);
   }
-  if (others.size === 0) return node.confidence;
-  let doubt = 1 - node.confidence;
-  for (const confidence of others.values()) doubt *= 1 - confidence;
+  if (others.length === 0) return node.confidence;
+  const voices = [node];
+  for (const other of others.sort((a, b) => b.confidence - a.confidence)) {
+    if (voices.length > MOST_VOICES) break;
+    const isOwn = voices.every(({ createdBy }) => createdBy !== other.createdBy);
+    if (isOwn && !voices.some((voice) => isBetween(graph, voice, other))) voices.push(other);
+  }
+  if (voices.length === 1) return node.confidence;
+  const doubt = voices.reduce((product, { confidence }) => product * (1 - confidence), 1);
   return Math.max(node.confidence, Math.min(MOST_SURE, 1 - doubt));
 }
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { decide } from '../../../src/core/laws/decide.ts';
 import type { Decision, Event, Facts, Refusal } from '../../../src/core/laws/decision.ts';
-import type { Actor, Claimer, NewTask, TaskMessage } from '../../../src/core/laws/messages.ts';
+import type { Actor, AnyMessage, Claimer, NewTask, TaskMessage } from '../../../src/core/laws/messages.ts';
 import { createState } from '../../../src/core/state.ts';
 import type { Task, TaskStatus } from '../../../src/core/task.ts';
 
@@ -25,7 +25,7 @@ export function createWorld(start = START) {
   const journal: Facts[] = [];
   let now = start;
 
-  const ask = (message: TaskMessage, by: Actor = PERSON): Decision => {
+  const ask = (message: AnyMessage, by: Actor = PERSON): Decision => {
     const decision = decide(state, message, by, now);
     if (decision.kind === 'changed') {
       journal.push(decision.facts);
@@ -39,13 +39,13 @@ export function createWorld(start = START) {
     return found;
   };
   /** Asks what must be taken, and gives what was written down. */
-  const ok = (message: TaskMessage, by?: Actor): Facts => {
+  const ok = (message: AnyMessage, by?: Actor): Facts => {
     const decision = ask(message, by);
     if (decision.kind !== 'changed') throw new Error(`not changed: ${JSON.stringify(decision)}`);
     return decision.facts;
   };
   /** Asks what must be refused. */
-  const no = (message: TaskMessage, by?: Actor): Refusal => {
+  const no = (message: AnyMessage, by?: Actor): Refusal => {
     const before = [...state.all()];
     const decision = ask(message, by);
     // Tasks are replaced, never changed, so it is enough that they are the very same.
