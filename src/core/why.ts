@@ -1,6 +1,7 @@
 /** Why a task is as it is, from recorded facts, and what has to happen next. */
 import type { Event } from './laws/decision.ts';
 import { writerInTheWay } from './laws/writes.ts';
+import type { Question } from './question.ts';
 import type { StoredRecord } from './store.ts';
 import { isFinal, isRunning, type Task } from './task.ts';
 import { isoTime } from './task-json.ts';
@@ -26,7 +27,12 @@ export type Wait = { readonly text: string } & (
     }
   | { readonly for: 'run'; readonly run: string; readonly until: string }
   | { readonly for: 'evidence'; readonly run: string }
-  | { readonly for: 'person'; readonly try: readonly string[] }
+  | {
+      readonly for: 'person';
+      readonly try: readonly string[];
+      /** By this name it stands in the inbox; absent where nothing is asked there. */
+      readonly ask?: string;
+    }
 );
 
 export interface Why {
@@ -39,18 +45,22 @@ export interface Why {
 
 type Find = (id: string) => Task | undefined;
 
-/** `writers`: the tasks in progress, or at least those of them that say what they write. */
+/**
+ * `writers`: the tasks in progress, or at least those of them that say what they write. `questions`: what this task asked and nobody has
+ * answered.
+ */
 export const why = (
   task: Task,
   history: readonly StoredRecord[],
   find: Find,
   now: number,
   writers: Iterable<Task> = [],
+  questions: readonly Question[] = [],
 ): Why => ({
   id: task.id,
   status: task.status,
   because: because(task, history),
-  waitsFor: waitsFor(task, find, now, writers),
+  waitsFor: waitsFor(task, find, now, writers, questions),
 });
 
 /** What is told whenever it happened: how it began, and every attempt that failed or was turned away. */
@@ -59,6 +69,8 @@ const isToldAlways = ({ type }: Event): boolean =>
   type === 'run.failed' ||
   type === 'run.expired' ||
   type === 'run.stopped' ||
+  type === 'question.opened' ||
+  type === 'question.answered' ||
   /\.(?:refused|rejected|unreadable)$/.test(type);
 
 /** What may be the reason for a move or for what came of it, and is told from the last move on. */
@@ -97,8 +109,15 @@ const lastTransition = (task: Task, history: readonly StoredRecord[]): number =>
   history.findLast(({ events }) => events.some((event) => event.task === task.id && event.type === 'task.transitioned'))
     ?.seq ?? 0;
 
-function waitsFor(task: Task, find: Find, now: number, writers: Iterable<Task>): Wait[] {
+function waitsFor(
+  task: Task,
+  find: Find,
+  now: number,
+  writers: Iterable<Task>,
+  questions: readonly Question[],
+): Wait[] {
   if (isFinal(task.status)) return [];
+  if (questions.length > 0 && (task.status === 'review' || task.status === 'blocked')) return questions.map(forAnswer);
   switch (task.status) {
     case 'backlog':
       return [...openDependencies(task, find), person('a person to make it ready', `baton task move ${task.id} ready`)];
@@ -111,11 +130,32 @@ function waitsFor(task: Task, find: Find, now: number, writers: Iterable<Task>):
     case 'blocked':
       return [whenBlocked(task, find)];
     default:
-      return [person('a person to try it again', `baton task retry ${task.id}`)];
+      return [asked(task.id, 'a person to try it again', `baton task retry ${task.id}`)];
   }
 }
 
 const person = (text: string, ...tries: string[]): Wait => ({ for: 'person', text, try: tries });
+
+/** For an item of the inbox that goes by this name. */
+const asked = (ask: string, text: string, ...tries: string[]): Wait => ({ for: 'person', ask, text, try: tries });
+
+/** The commands by which a person answers. */
+export const approving = (id: string): string[] => [
+  `baton approve ${id}`,
+  `baton changes ${id} --comment "…"`,
+  `baton reject ${id}`,
+];
+
+const forAnswer = ({ id, kind, question }: Question): Wait =>
+  asked(
+    id,
+    `an answer to ${id}: ${question}`,
+    ...(kind === 'approval' ? approving(id) : [`baton answer ${id} "…"`, `baton reject ${id}`]),
+  );
+
+/** Whether a task in review is there for a person, and not for the runtime, which looks at evidence. */
+export const isForPerson = (task: Task): boolean =>
+  task.cause !== null || task.reviewRequired || task.run === null || task.run.outcome !== 'done';
 
 function openDependencies(task: Task, find: Find): Wait[] {
   return task.dependsOn.flatMap((id): Wait[] => {
@@ -159,24 +199,24 @@ function atWork(task: Task): Wait {
 }
 
 function inReview(task: Task): Wait {
-  const approve = [`baton task move ${task.id} done`, `baton task retry ${task.id}`];
-  if (task.cause !== null) return person(`a person to look at it: ${task.cause.message}`, ...approve);
-  if (task.reviewRequired || task.run === null) return person('the review of a person', ...approve);
-  if (task.run.outcome !== 'done') {
-    return person(`the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`, ...approve);
+  if (!isForPerson(task)) {
+    const run = task.run?.id ?? '';
+    return { for: 'evidence', text: `the runtime to check the evidence for what ${run} claims`, run };
   }
-  return {
-    for: 'evidence',
-    text: `the runtime to check the evidence for what ${task.run.id} claims`,
-    run: task.run.id,
-  };
+  const text =
+    task.cause !== null
+      ? `a person to look at it: ${task.cause.message}`
+      : task.reviewRequired || task.run === null
+        ? 'the review of a person'
+        : `the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`;
+  return asked(task.id, text, ...approving(task.id), `baton task retry ${task.id}`);
 }
 
 function whenBlocked(task: Task, find: Find): Wait {
   const { cause } = task;
   if (cause?.code !== 'E_DEPENDENCY_FAILED' || cause.task === undefined) {
     const text = `a person to make it ready again${cause === null ? '' : `: ${cause.message}`}`;
-    return person(text, `baton task move ${task.id} ready`);
+    return asked(task.id, text, `baton answer ${task.id} "…"`, `baton task move ${task.id} ready`);
   }
   const status = find(cause.task)?.status ?? null;
   const way =

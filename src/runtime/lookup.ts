@@ -68,5 +68,10 @@ export async function whyTask(store: Store, task: Task, now: number): Promise<Wh
       others.set(parentId, await store.find(parentId));
     }
   }
-  return why(task, await store.history(task.id), (other) => others.get(other), now, running);
+  const questions = isWaiting(task)
+    ? (await store.questions({ open: true })).filter((asked) => asked.task === task.id)
+    : [];
+  return why(task, await store.history(task.id), (other) => others.get(other), now, running, questions);
 }
+
+const isWaiting = ({ status }: Task): boolean => status === 'review' || status === 'blocked';

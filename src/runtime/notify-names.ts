@@ -17,7 +17,15 @@ export function namesOf(event: Event): string[] {
 /** What notifying itself leaves in the journal; telling of that would never end. */
 export const isOwn = ({ type }: Event): boolean => type.startsWith('notify.');
 
-const ALWAYS = new Set(['task.deadletter', 'shutdown', 'run.recovered', 'store.recovered']);
+/** Of questions none is like another, so none is left out for having come soon after. */
+const ALWAYS = new Set([
+  'task.deadletter',
+  'shutdown',
+  'run.recovered',
+  'store.recovered',
+  'question.opened',
+  'question.answered',
+]);
 
 /** Whether it is told every time, however soon it comes again. */
 export const isAlwaysTold = (names: readonly string[]): boolean => names.some((name) => ALWAYS.has(name));

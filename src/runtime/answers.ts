@@ -1,0 +1,326 @@
+/**
+ * A person's answers to what waits for them (`people-inbox.ts`): to a question that an agent asked, to work that is to be looked at, to a task
+ * that failed. Nobody else's word counts, whatever channel it came by; what was refused is written down.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../core/config.ts';
+import { BatonError, type ErrorCode } from '../core/errors.ts';
+import type { Event } from '../core/laws/decision.ts';
+import type { Actor, AnyMessage, NextStage, TaskMessage } from '../core/laws/messages.ts';
+import { type ApprovalStatus, type Node, nodeId } from '../core/node.ts';
+import { type PersonsAnswer, QUESTION_ID, type Question } from '../core/question.ts';
+import type { Answer, Store } from '../core/store.ts';
+import type { Task } from '../core/task.ts';
+import { isoTime } from '../core/task-json.ts';
+import { type AnswerStatus, meantBy } from './answer-meaning.ts';
+import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
+
+/** What answering works with. */
+export interface AnswerParts {
+  readonly store: Store;
+  readonly config: Config;
+  now(): number;
+  /** Where tasks work that do not say where. */
+  readonly workspace?: string;
+  /** Brings what a task has made to where it is wanted, before the task is done. What keeps it from that, else null. */
+  readonly merge?: (task: Task) => Promise<{ readonly code: ErrorCode; readonly message: string } | null>;
+  /** Puts back what a task has changed that was called off when nothing of it ran. */
+  readonly rollBack?: (task: string) => Promise<void>;
+}
+
+export interface PersonsWord {
+  /** `ask-1`, the node that is asked about, or the task that waits. */
+  readonly id: string;
+  readonly status: AnswerStatus;
+  readonly text?: string;
+  readonly comment?: string;
+  /** The stage that goes on, in place of the one that was said when it was asked. */
+  readonly next?: string;
+}
+
+/** What came of an answer. */
+export interface AnsweredItem {
+  readonly item: InboxItem;
+  readonly answer: Omit<PersonsAnswer, 'node' | 'at'> & { readonly node: string | null; readonly at: string };
+  /** The answer as the protocol says it: an OUTPUT by `user`. Null where there is none, as for a task that is tried again. */
+  readonly output: Readonly<Record<string, unknown>> | null;
+  /** The task that waited, as it is now. */
+  readonly task: Task | null;
+  /** The tasks that it made. */
+  readonly made: readonly Task[];
+  readonly nodes: readonly Node[];
+}
+
+export async function answerQuestion(parts: AnswerParts, word: PersonsWord, by: Actor): Promise<AnsweredItem> {
+  const found = await findAsked(parts.store, word.id);
+  if (by.kind !== 'person') return refuse(parts, found, word, by);
+  return 'question' in found ? toQuestion(parts, found.question, word, by) : toTask(parts, found.task, word, by);
+}
+
+type Asked = { readonly question: Question } | { readonly task: Task };
+
+/** By the question's own name, by its node, or by its task. */
+async function findAsked(store: Store, id: string): Promise<Asked> {
+  if (QUESTION_ID.test(id)) {
+    const question = await store.question(id);
+    if (question === undefined) throw new BatonError('E_NOT_FOUND', `there is no question ${id}`, 'see: baton inbox');
+    return { question };
+  }
+  const task = await store.find(id);
+  const about = (await store.questions()).filter((question) =>
+    task === undefined ? question.node === id || question.about === id : question.task === task.id,
+  );
+  const open = about.filter(({ answer }) => answer === null);
+  if (open.length > 1) {
+    const names = open.map((question) => question.id).join(', ');
+    throw new BatonError('E_USAGE', `expected one question about ${id}, got ${open.length}: ${names}`, 'name the one');
+  }
+  const [only] = open;
+  if (only !== undefined) return { question: only };
+  if (task !== undefined) {
+    const last = about.at(-1);
+    return isWaiting(task) || last === undefined ? { task } : { question: last };
+  }
+  const last = about.at(-1);
+  if (last !== undefined) return { question: last };
+  throw new BatonError('E_NOT_FOUND', `nothing waits for an answer by the name of ${id}`, 'see: baton inbox');
+}
+
+/** Written down with who it was, and answered; it changes nothing. */
+async function refuse({ store }: AnswerParts, asked: Asked, { id, status }: PersonsWord, by: Actor): Promise<never> {
+  const name = 'question' in asked ? asked.question.id : asked.task.id;
+  const task = 'question' in asked ? asked.question.task : asked.task.id;
+  const reason = `only a person answers ${name}, and this came from ${by.name}`;
+  await store.send({
+    message: {
+      type: 'note',
+      event: 'question.refused',
+      ...(task === null ? {} : { task }),
+      ...('question' in asked ? { session: asked.question.session } : {}),
+      detail: { question: name, status, code: 'E_PERMISSION_DENIED', reason, ...(id === name ? {} : { named: id }) },
+    },
+    by,
+  });
+  const hint =
+    by.kind === 'unknown' ? 'say it from a terminal, or when nothing runs' : 'a person sees it with: baton inbox';
+  throw new BatonError('E_PERMISSION_DENIED', reason, hint);
+}
+
+async function toQuestion(parts: AnswerParts, question: Question, word: PersonsWord, by: Actor): Promise<AnsweredItem> {
+  const { store } = parts;
+  const { id } = question;
+  if (question.answer !== null) throw answeredAlready(id, question.answer);
+  const isSelfAsked = question.kind === 'uncertainty' && question.about === question.node;
+  const kind = question.kind === 'approval' || !isSelfAsked ? 'approval' : 'uncertainty';
+  const { status, text, comment } = meantBy(kind, question.options, word);
+  const item = (await itemNow(store, id)) ?? { ...itemOfQuestion(question), blocks: [] };
+  const isApproved = status === 'approved' || status === 'answered';
+  const stage = word.next ?? question.nextStage;
+  if (word.next !== undefined && !isApproved) {
+    throw new BatonError('E_USAGE', `expected a stage with an approval only, got --next ${word.next} with ${status}`);
+  }
+  const next = isApproved && stage !== null && stage !== 'user' ? await nextStage(parts, question, stage) : null;
+  const before = question.task === null ? undefined : await store.find(question.task);
+  if (status === 'approved' && before?.status === 'review') await mergeFirst(parts, before);
+  const last = await store.lastRecord();
+  const answer = await send(store, by, {
+    type: 'question.answer',
+    id,
+    status,
+    ...(text === null ? {} : { text }),
+    ...(comment === null ? {} : { comment }),
+    ...(next === null ? {} : { next }),
+  });
+  const said = answer.questions?.find((one) => one.id === id)?.answer ?? null;
+  if (said === null) throw new BatonError('E_UNKNOWN', `the store took the answer to ${id} and does not have it`);
+  const task = before === undefined ? null : ((await store.find(before.id)) ?? null);
+  if (before !== undefined) await rollBackAfter(parts, before, task);
+  return {
+    item,
+    answer: { ...said, at: isoTime(said.at) },
+    output: await outputOf(store, last, id),
+    task,
+    made: answer.tasks.filter((one) => one.id !== before?.id),
+    nodes: answer.nodes ?? [],
+  };
+}
+
+const answeredAlready = (id: string, { status, by, at, text, comment }: PersonsAnswer): BatonError => {
+  const words = [text, comment].filter((said) => said !== null).join(' ');
+  return new BatonError(
+    'E_ANSWERED',
+    `${id} was answered already: ${status}${words === '' ? '' : ` (${words})`} by ${by} at ${isoTime(at)}`,
+    'the first answer counts',
+  );
+};
+
+const itemNow = async (store: Store, id: string): Promise<InboxItem | undefined> =>
+  (await waitingFor(store)).find((item) => item.id === id);
+
+/** The OUTPUT by `user` stands in the journal, in the record of the answer. */
+async function outputOf(store: Store, after: number, id: string): Promise<Readonly<Record<string, unknown>> | null> {
+  const isIt = ({ type, detail }: Event): boolean => type === 'question.answered' && detail?.['question'] === id;
+  for await (const { events } of store.eventsAfter({ after })) {
+    const output = events.find(isIt)?.detail?.['output'];
+    if (output !== undefined) return output as Readonly<Record<string, unknown>>;
+  }
+  return null;
+}
+
+async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Actor): Promise<AnsweredItem> {
+  const { store } = parts;
+  if (!isWaiting(task)) throw await notWaiting(store, task);
+  if (word.next !== undefined) {
+    throw new BatonError('E_USAGE', `expected --next with a question about a node, got it with ${task.id}`);
+  }
+  const item = (await itemNow(store, task.id)) ?? { ...itemOfTask(task), blocks: [] };
+  const { status, text, comment } = meantBy(item.kind, item.options, word);
+  const words = [text, comment].filter((said) => said !== null).join(' ') || null;
+  if (task.status === 'review' && status === 'approved') await mergeFirst(parts, task);
+  const answer = await send(store, by, moveFor(task, status, words));
+  const after = answer.tasks[0] ?? task;
+  await rollBackAfter(parts, task, after);
+  const at = isoTime(parts.now());
+  const isVerdict = item.kind !== 'failure';
+  const approved: ApprovalStatus = status === 'answered' ? 'approved' : status;
+  const node = isVerdict ? await writeApproval(parts, task, item, { approved, text, comment, at }, by) : null;
+  const said = { status, text, comment, by: by.name, at, node: node?.id ?? null };
+  const output = node === null ? null : outputFor(node.id, approved, at);
+  const detail = {
+    question: task.id,
+    kind: item.kind,
+    asked: item.question,
+    ...said,
+    ...(output === null ? {} : { output }),
+  };
+  await send(store, by, {
+    type: 'note',
+    event: 'question.answered',
+    task: task.id,
+    ...(task.run === null ? {} : { run: task.run.id }),
+    detail,
+  });
+  return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node] };
+}
+
+function moveFor({ id, status: is }: Task, status: AnswerStatus, words: string | null): TaskMessage {
+  const because = words === null ? {} : { reason: words };
+  if (status === 'rejected') return { type: 'task.cancel', id, ...because };
+  if (is === 'review' && status === 'approved') return { type: 'task.move', id, to: 'done', ...because };
+  // What is said with it reaches the next run, as the reason of the move.
+  return is === 'deadletter' && words === null
+    ? { type: 'task.retry', id }
+    : { type: 'task.move', id, to: 'ready', ...because };
+}
+
+async function notWaiting(store: Store, task: Task): Promise<BatonError> {
+  const { id, status } = task;
+  const told = (await store.history(id)).flatMap(({ events }) =>
+    events.filter((event) => event.type === 'question.answered' && event.detail?.['question'] === id),
+  );
+  const last = told.at(-1)?.detail;
+  if (last === undefined) {
+    return new BatonError('E_ILLEGAL_MOVE', `${id} waits for no answer: it is ${status}`, `see: baton why ${id}`);
+  }
+  const words = [last['text'], last['comment']].filter((said) => typeof said === 'string').join(' ');
+  return new BatonError(
+    'E_ANSWERED',
+    `${id} was answered already: ${last['status']}${words === '' ? '' : ` (${words})`} by ${last['by']} at ${last['at']}; it is ${status} now`,
+    'the first answer counts',
+  );
+}
+
+interface Verdict {
+  readonly approved: ApprovalStatus;
+  readonly text: string | null;
+  readonly comment: string | null;
+  readonly at: string;
+}
+
+/** A review is a result too: an Approval by `user`, made from what the task wrote. */
+async function writeApproval(
+  { store }: AnswerParts,
+  task: Task,
+  item: InboxItem,
+  { approved, text, comment, at }: Verdict,
+  by: Actor,
+): Promise<Node | null> {
+  const sources: string[] = [];
+  for await (const node of store.nodes({ task: task.id })) if (sources.length < MOST_SOURCES) sources.push(node.id);
+  let id = nodeId('approval', task.id, at);
+  for (let i = 2; (await store.node(id)) !== undefined; i++) id = `${nodeId('approval', task.id, at)}_${i}`;
+  const document = {
+    type: 'add_node',
+    node_id: id,
+    node_type: 'Approval',
+    metadata: { created_by: 'user', created_at: at, domain: 'custom', confidence: 1, output_type: 'approval' },
+    data: {
+      approved_item: task.id,
+      approval_status: approved,
+      timestamp: at,
+      question: item.question,
+      ...(text === null ? {} : { resolution: text }),
+      ...(comment === null ? {} : { comment }),
+    },
+    handoff: { ready_for_next: true, next_stage: 'user', required_fields: ['approval_status'] },
+    lineage: { created_from_nodes: sources, consumed_by_nodes: [] },
+  };
+  const answer = await send(store, by, {
+    type: 'graph.apply',
+    updates: [
+      {
+        kind: 'add-node',
+        node: {
+          id,
+          type: 'Approval',
+          createdBy: 'user',
+          confidence: 1,
+          sources,
+          domain: 'custom',
+          outputType: 'approval',
+          ready: true,
+          nextStage: 'user',
+          topic: task.id,
+        },
+        document: JSON.stringify(document),
+      },
+    ],
+    escalate: { below: 0, domains: {} },
+    session: task.session,
+  });
+  return answer.nodes?.find((node) => node.id === id) ?? null;
+}
+
+const MOST_SOURCES = 50;
+
+const outputFor = (node: string, approved: ApprovalStatus, timestamp: string): Readonly<Record<string, unknown>> => ({
+  _meta: { output_type: 'approval', created_by: 'user', domain: 'custom', timestamp, confidence: 1 },
+  _handoff: { next_stage: 'user', graph_node: node, required_fields: ['approval_status'], approval_status: approved },
+});
+
+/** What is done is in the user's branch: whoever waits for the task begins there. */
+async function mergeFirst({ merge }: AnswerParts, task: Task): Promise<void> {
+  const unmerged = (await merge?.(task)) ?? null;
+  if (unmerged === null) return;
+  const hint = 'put that right, or merge the branch yourself; then the same again';
+  throw new BatonError(unmerged.code, `${task.id} is not done: ${unmerged.message}`, hint);
+}
+
+/** Nothing of it runs, so nobody else puts its outputs back. */
+async function rollBackAfter({ rollBack }: AnswerParts, before: Task, after: Task | null): Promise<void> {
+  if (after?.status === 'cancelled' && before.status !== 'in-progress') await rollBack?.(after.id);
+}
+
+type Done = Extract<Answer, { tasks: unknown }>;
+
+async function send(store: Store, by: Actor, message: AnyMessage): Promise<Done> {
+  const answer = await store.send({ message, by, request: randomUUID() });
+  if (answer.kind !== 'refused') return answer;
+  const { code, message: sentence, hint } = answer.refusal;
+  throw new BatonError(code, sentence, hint);
+}
+
+/** The task of the stage that goes on, made as if the answer was given. Gaps refuse it, and then nothing is answered. */
+async function nextStage(_parts: AnswerParts, _question: Question, stage: string): Promise<NextStage> {
+  throw new BatonError('E_AGENT_NOT_FOUND', `nobody knows the stage ${stage} yet`);
+}
