@@ -6,6 +6,7 @@ import type { Globals } from './globals.ts';
 import { addHooksCommands } from './hooks-commands.ts';
 import { fail } from './io.ts';
 import { type AddCommand, notEmpty } from './options.ts';
+import { addPeopleCommands } from './people-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addStoreCommands } from './store-commands.ts';
 import { addTaskCommands } from './task-commands.ts';
@@ -78,6 +79,7 @@ function program(): Command {
 
   addRunCommands(command);
   addTaskCommands(baton, command);
+  addPeopleCommands(command);
   addStoreCommands(command);
   addHooksCommands(baton, command);
 

@@ -1,5 +1,6 @@
 /** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself (DECISIONS §6). */
 import { join } from 'node:path';
+import { answersOf } from './answer-words.ts';
 import type { Check, Checker } from './checks.ts';
 import { contextLine } from './context-budget.ts';
 import type { Hearing } from './hearing.ts';
@@ -72,6 +73,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     hasTools: work.hasTools,
     upon: await uponOf(host, task),
     earlier: earlierOf(history, run.id),
+    answers: answersOf(history, task.id),
     passed,
   };
 

@@ -15,6 +15,8 @@ export interface Words {
   readonly upon?: string | null;
   /** Null for a first attempt, and where the one before has not failed. */
   readonly earlier: Earlier | null;
+  /** What people have said to this task. */
+  readonly answers?: readonly string[];
   readonly phase: { readonly phase: Phase; readonly number: number; readonly of: number } | null;
   readonly passed: Passed;
   /** Why this phase is done again. */
@@ -36,6 +38,7 @@ export function wordsFor(words: Words): string {
   if (!goesOn && hasTools) parts.push(TOOLS);
   if (!goesOn && upon != null) parts.push(upon);
   if (!goesOn && earlier !== null) parts.push(again(earlier));
+  if (!goesOn) parts.push(...(words.answers ?? []));
   if (phase !== null) parts.push(ofPhase(phase.phase, phase.number, phase.of, passed, goesOn));
   if (findings.length > 0) {
     parts.push(
