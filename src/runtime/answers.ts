@@ -14,6 +14,7 @@ import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
 import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
+import { stageAfter } from './stage-task.ts';
 
 /** What answering works with. */
 export interface AnswerParts {
@@ -113,7 +114,7 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
   const isSelfAsked = question.kind === 'uncertainty' && question.about === question.node;
   const kind = question.kind === 'approval' || !isSelfAsked ? 'approval' : 'uncertainty';
   const { status, text, comment } = meantBy(kind, question.options, word);
-  const item = (await itemNow(store, id)) ?? { ...itemOfQuestion(question), blocks: [] };
+  const item = (await itemNow(store, id)) ?? itemOfQuestion(question);
   const isApproved = status === 'approved' || status === 'answered';
   const stage = word.next ?? question.nextStage;
   if (word.next !== undefined && !isApproved) {
@@ -173,7 +174,7 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   if (word.next !== undefined) {
     throw new BatonError('E_USAGE', `expected --next with a question about a node, got it with ${task.id}`);
   }
-  const item = (await itemNow(store, task.id)) ?? { ...itemOfTask(task), blocks: [] };
+  const item = (await itemNow(store, task.id)) ?? itemOfTask(task);
   const { status, text, comment } = meantBy(item.kind, item.options, word);
   const words = [text, comment].filter((said) => said !== null).join(' ') || null;
   if (task.status === 'review' && status === 'approved') await mergeFirst(parts, task);
@@ -320,7 +321,10 @@ async function send(store: Store, by: Actor, message: AnyMessage): Promise<Done>
   throw new BatonError(code, sentence, hint);
 }
 
-/** The task of the stage that goes on, made as if the answer was given. Gaps refuse it, and then nothing is answered. */
-async function nextStage(_parts: AnswerParts, _question: Question, stage: string): Promise<NextStage> {
-  throw new BatonError('E_AGENT_NOT_FOUND', `nobody knows the stage ${stage} yet`);
+/** The task of the stage that goes on. Gaps in the node refuse it, and then nothing is answered. */
+async function nextStage(parts: AnswerParts, question: Question, stage: string): Promise<NextStage | null> {
+  const after = await stageAfter(parts, question, stage);
+  if ('next' in after) return after.next;
+  const { code, message, hint } = after.refusal;
+  throw new BatonError(code, message, hint);
 }

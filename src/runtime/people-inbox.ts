@@ -46,9 +46,9 @@ export async function waitingFor(store: Store, session?: string): Promise<InboxI
   const items: InboxItem[] = [];
   for (const question of questions) {
     const task = question.task === null ? undefined : await store.find(question.task);
-    items.push({ ...itemOfQuestion(question), blocks: task === undefined ? [] : blockedBy(task, dependents) });
+    items.push(itemOfQuestion(question, task === undefined ? [] : blockedBy(task, dependents)));
   }
-  for (const task of waiting) items.push({ ...itemOfTask(task), blocks: blockedBy(task, dependents) });
+  for (const task of waiting) items.push(itemOfTask(task, blockedBy(task, dependents)));
   return items.sort((a, b) => compare(a.since, b.since) || compare(a.id, b.id));
 }
 
@@ -79,14 +79,13 @@ function blockedBy(task: Task, dependents: ReadonlyMap<string, readonly Task[]>)
   return [...found];
 }
 
-type Item = Omit<InboxItem, 'blocks'>;
-
-export const itemOfQuestion = (question: Question): Item => ({
+export const itemOfQuestion = (question: Question, blocks: readonly string[] = []): InboxItem => ({
   id: question.id,
   kind: question.kind,
   question: question.question,
   options: question.options,
   since: isoTime(question.since),
+  blocks,
   task: question.task,
   node: question.about,
   reason: question.reason,
@@ -96,9 +95,16 @@ export const itemOfQuestion = (question: Question): Item => ({
 
 export const RETRY: Option = { option: 'retry', impact: 'it is tried once more, with all its attempts' };
 
-export function itemOfTask(task: Task): Item {
+export function itemOfTask(task: Task, blocks: readonly string[] = []): InboxItem {
   const { id, title, status, cause, summary, run } = task;
-  const told = { since: isoTime(task.lastTransitionAt), task: id, node: null, session: task.session, nextStage: null };
+  const told = {
+    since: isoTime(task.lastTransitionAt),
+    blocks,
+    task: id,
+    node: null,
+    session: task.session,
+    nextStage: null,
+  };
   const reason = cause === null ? null : `${cause.message} (${cause.code})`;
   if (status === 'deadletter') {
     const question = `${id} failed: ${cause?.message ?? 'nobody said why'}; try again?`;
