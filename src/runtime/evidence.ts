@@ -1,5 +1,5 @@
 /** What an agent claims against what is there (DECISIONS §6): each claim ends proven, contradicted or unverified. */
-import { BatonError } from '../core/errors.ts';
+import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Artifact, Report } from '../core/report.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
@@ -15,7 +15,7 @@ export interface Claim {
 }
 
 export interface Finding {
-  readonly code: 'E_EVIDENCE' | 'E_PERMISSION_DENIED';
+  readonly code: ErrorCode;
   readonly message: string;
 }
 

@@ -7,6 +7,7 @@ import type { Task } from '../core/task.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import type { Ear } from './live-runs.ts';
+import { createGraphEar, isOfGraph, type SaidGraph } from './said-graph.ts';
 
 export interface Progress {
   readonly percentage: number | null;
@@ -32,11 +33,16 @@ export interface Hearing {
   claim(report: Report, dialect: string): void;
   /** A whole statement has ended; what comes next is another text. */
   pause(): void;
+  /** A turn is over. */
   end(): void;
   /** What it has said is being looked at: a report that comes now would be lost, and is refused. */
   close(): void;
   /** The last report that counts; null while there is none. */
   readonly heard: Heard | null;
+  /** What it has said of the knowledge graph so far. */
+  readonly graph: SaidGraph;
+  /** It is going to be asked for what of that was broken. */
+  mendGraph(): void;
   /** Messages that were ours to hear and were not taken, with the reason. */
   readonly refused: readonly { readonly kind: string; readonly reason: string }[];
 }
@@ -54,14 +60,12 @@ export const TOO_LATE = 'the run is over, and what it had said is being looked a
 
 /** Of these, messages that agents may have for other rooms, nothing is kept here. */
 const MOST_REFUSED = 20;
-/** GRAPH_UPDATE blocks that an OUTPUT may speak of. */
-const MOST_NODES = 50;
 
 export function createHearing({ task, rails, onProgress, onReport, route }: HearingOptions): Hearing {
   let detector = createDetector();
   let heard: Heard | null = null;
   let isClosed = false;
-  let nodes: Found[] = [];
+  const graph = createGraphEar();
   const refused: { kind: string; reason: string }[] = [];
   const isMine = (id: unknown): boolean => id === undefined || id === task.id || id === task.externalId;
 
@@ -76,23 +80,38 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
   const take = (message: Found, isSaid: boolean): void => {
     const { dialect, kind, value, valid } = message;
     if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
+    if (isOfGraph(message)) graph.take(message);
     if (isSaid && route !== undefined && !isForRun(message)) return route(message);
-    if (dialect === 'output' && kind === 'GRAPH_UPDATE') {
-      if (valid && nodes.length < MOST_NODES) nodes.push(message);
-      return;
-    }
+    if (dialect === 'output' && kind === 'GRAPH_UPDATE' && valid) return ofNode();
     if (!valid)
       return refuse(message, message.problems.find(({ severity }) => severity === 'error')?.message ?? 'invalid');
     const id = isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined;
     if (!isMine(id)) return refuse(message, `it speaks of ${String(id)}, and its run is one of ${task.id}`);
     if (dialect === 'aop2' && kind === 'EVENT') return event(message);
     if (dialect === 'aof' && kind === 'status.update') return status(value);
-    const report = lastReport([...nodes, message]);
+    const report = reportIn(message);
     if (report === null) return refuse(message, `a run takes reports and signs of progress here, not a ${kind}`);
     const missing =
       kind === 'RESPONSE' ? aop2.checkGuardRails(value as aop2.ResponseMessage, rails).map(({ path }) => path) : [];
     heard = { report, dialect, missing };
     onReport?.(heard);
+  };
+
+  /** An envelope with the blocks that it may speak of. */
+  const reportIn = (message: Found): Report | null => {
+    if (message.dialect !== 'output') return lastReport([message]);
+    const blocks = graph.said.updates.map(
+      (value): Found => ({ dialect: 'output', kind: 'GRAPH_UPDATE', valid: true, problems: [], value, line: 1 }),
+    );
+    return lastReport([...blocks, message]);
+  };
+
+  /** The envelope before it may speak of it. */
+  const ofNode = (): void => {
+    const { output } = graph.said;
+    if (heard?.dialect !== 'output' || output === null) return;
+    const report = reportIn({ dialect: 'output', kind: 'OUTPUT', valid: true, problems: [], value: output, line: 1 });
+    if (report !== null) heard = { ...heard, report };
   };
 
   const isForRun = ({ dialect, kind, value, valid }: Found): boolean => {
@@ -119,10 +138,9 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
     onProgress(progress(undefined, undefined, undefined, text as string | undefined));
   };
 
-  const end = (): void => {
+  const pause = (): void => {
     for (const message of detector.end()) take(message, true);
     detector = createDetector();
-    nodes = [];
   };
 
   return {
@@ -135,7 +153,7 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
       if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') {
         return { result: 'ignored', reason: `a run's socket takes reports and signs of progress, not ${dialect}` };
       }
-      if (isClosed && lastReport([{ ...message, line: 1 }]) !== null) {
+      if (isClosed && (isOfGraph(message) || lastReport([{ ...message, line: 1 }]) !== null)) {
         return { result: 'rejected', reason: TOO_LATE, code: 'E_STALE_RUN' };
       }
       take({ ...message, line: 1 }, false);
@@ -146,14 +164,21 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
       heard = { report, dialect, missing: [] };
       onReport?.(heard);
     },
-    pause: end,
-    end,
+    pause,
+    end() {
+      pause();
+      graph.nextTurn();
+    },
     close() {
       isClosed = true;
     },
     get heard() {
       return heard;
     },
+    get graph() {
+      return graph.said;
+    },
+    mendGraph: () => graph.mend(),
     refused,
   };
 }

@@ -6,6 +6,7 @@ import type { Store } from '../core/store.ts';
 import type { Supervisor, Task } from '../core/task.ts';
 import { self } from '../process/identity.ts';
 import { type ContextSums, createContextSums } from './context-sums.ts';
+import { graphRepairs } from './graph-report.ts';
 import type { Progress } from './hearing.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { Used } from './meter.ts';
@@ -114,7 +115,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     watch,
     purses: createPurses(),
     sums: createContextSums(store, watch, dir),
-    repairs: [],
+    repairs: [graphRepairs(() => host)],
     runs,
     router: createRouter({
       store,

@@ -1,6 +1,7 @@
 /** The runs that this process watches over at this moment, and the ear of each: what is said to a run is given to it, and counts when it ends. */
 import type { ErrorCode } from '../core/errors.ts';
 import type { Message } from '../protocol/message.ts';
+import type { SaidGraph } from './said-graph.ts';
 
 export interface Ear {
   /** A report or a sign of progress. */
@@ -9,6 +10,10 @@ export interface Ear {
     readonly reason: string | null;
     readonly code?: ErrorCode;
   };
+  /** What the run has said of the knowledge graph so far. */
+  graph?(): SaidGraph;
+  /** It is going to be asked for what of that was broken. */
+  mendGraph?(): void;
   /** Ends the run from outside, as failed. */
   end(code: ErrorCode, message: string): void;
 }

@@ -16,6 +16,7 @@ import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
+import { NOTHING_SAID } from './said-graph.ts';
 import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
@@ -96,6 +97,7 @@ export async function runTask(
 /** It never came to work. */
 const unstarted = (run: Run, failure: Failure): Work => ({
   verdict: 'failed',
+  graph: NOTHING_SAID,
   chars: 0,
   told: {
     chosen: { name: run.agent, provider: 'OTHER', model: run.model },

@@ -159,9 +159,11 @@ function createFamily(asked: readonly string[] | undefined): Family {
       for (const { task, set } of changes) {
         const { parentId } = set;
         if (set.status !== undefined && set.status !== 'in-progress') parents.delete(task);
-        if (parentId === undefined || parentId === null) continue;
-        parents.add(parentId);
-        if (ids === undefined || ids.includes(task) || !ids.includes(parentId)) continue;
+        // The next stage comes after the one that hands on, which does not wait for it.
+        const from = parentId ?? set.metadata?.['handedFrom'];
+        if (typeof from !== 'string') continue;
+        if (from === parentId) parents.add(from);
+        if (ids === undefined || ids.includes(task) || !ids.includes(from)) continue;
         ids.push(task);
         children.add(task);
       }

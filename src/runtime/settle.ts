@@ -1,11 +1,14 @@
 /** The end of a run: the store is told, what has to be taken back is taken back, and nothing is kept that nobody needs. */
 import { BatonError, isErrorCode } from '../core/errors.ts';
 import type { TaskMessage as Ask } from '../core/laws/messages.ts';
+import type { Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
 import type { Evidence, Finding } from './evidence.ts';
 import type { Facts } from './facts.ts';
+import { takeBack } from './graph-report.ts';
+import { writeGraph } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
@@ -61,7 +64,17 @@ export async function settle(
       ...(verdict === 'aborted' ? { final: true } : {}),
     });
   } else if (verdict === 'reported') {
-    const claimed = report ?? silentReport(told.lastText);
+    let claimed: Pick<Report, 'outcome' | 'summary'> = report ?? silentReport(told.lastText);
+    let refused: readonly Finding[] = (evidence as Evidence).findings;
+    // While the run is the current one. What does not bear out its claims, or says itself that it failed, writes nothing.
+    const mayWrite = refused.length === 0 && claimed.outcome !== 'failed';
+    const graphed = mayWrite ? await writeGraph(host, task, run, work.graph, claimed) : null;
+    if (graphed !== null) claimed = graphed.claimed;
+    if (graphed !== null && graphed.finding !== null) {
+      evidence = withFinding(evidence as Evidence, graphed.finding);
+      refused = evidence.findings;
+      facts.tell('run.evidence', { ...evidence });
+    }
     const summary = shorten(claimed.summary.trim(), 500);
     const reported = ask({
       type: 'run.report',
@@ -70,7 +83,6 @@ export async function settle(
       ...(summary === '' ? {} : { summary }),
       cost,
     });
-    let refused: readonly Finding[] = (evidence as Evidence).findings;
     let final = {};
     if (worktree !== null && refused.length === 0 && claimed.outcome === 'done') {
       await reported;
@@ -83,6 +95,7 @@ export async function settle(
           refused = evidence.findings;
           final = { final: true };
           facts.tell('run.evidence', { ...evidence });
+          await takeBack(host, task, unmerged.message);
         }
         await facts.written();
       }
@@ -121,6 +134,7 @@ const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence
 async function clearUp(host: Host, task: Task, facts: Facts, live: LiveRun, { verdict }: Work): Promise<void> {
   if (task.status === 'done') return forgetSnapshots(host.dir, task.id);
   if (task.status !== 'deadletter' && task.status !== 'cancelled') return;
+  await takeBack(host, task, `${task.id} is ${task.status}`);
   live.update({ state: 'rolling-back' });
   const trigger =
     task.status === 'cancelled' ? 'TASK_CANCELLED' : verdict === 'aborted' ? 'TASK_ABORTED' : 'TASK_FAILED';

@@ -15,13 +15,14 @@ import { failureOf, type Supervision, silentReport, type Work } from './work.ts'
 export async function supervise(given: Supervision): Promise<Work> {
   const attempt = await openAttempt(given);
   try {
-    return { ...(await work(given, attempt)), chars: attempt.log.chars };
+    const done = await work(given, attempt);
+    return { ...done, graph: attempt.hearing.graph, chars: attempt.log.chars };
   } finally {
     await attempt.close();
   }
 }
 
-type Worked = Omit<Work, 'chars'>;
+type Worked = Omit<Work, 'chars' | 'graph'>;
 
 async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
   const { host, task, facts, live, prepared } = given;

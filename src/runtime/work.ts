@@ -8,6 +8,7 @@ import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
+import type { SaidGraph } from './said-graph.ts';
 
 export interface Supervision {
   readonly host: Host;
@@ -39,6 +40,8 @@ export interface Work {
   >;
   /** What is said to the store: the run's report, or its failure. */
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
+  /** What it said of the knowledge graph. */
+  readonly graph: SaidGraph;
   /** What its agent printed, in characters. */
   readonly chars: number;
 }
