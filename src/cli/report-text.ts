@@ -56,12 +56,30 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       'Artifacts',
       report.artifacts.map(({ path, status, hash }) => `${oneLine(path)}  ${status ?? '-'}  ${dim(hash ?? '-')}`),
     ),
+    ...section('Context', [
+      ...Object.entries(context.by_agent).map(([name, share]) => `${oneLine(name)}: ${contextText(share)}`),
+      ...(Object.keys(context.by_agent).length > 1 ? [`all: ${contextText(context)}`] : []),
+      ...(context.includes_estimates ? [dim('tokens of long logs are estimated from a part of them')] : []),
+    ]),
     '',
     `Printed by agents: ${context.characters_produced} characters; handed to the parent: ${context.characters_delivered}.`,
     ...(isKept
       ? [dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`)]
       : []),
   ].join('\n');
+}
+
+type Context = SessionFinalReport['context'];
+
+function contextText(share: Omit<Context, 'by_agent' | 'includes_estimates'>): string {
+  const { characters_saved: chars, tokens_saved: tokens, tokens_saved_percent: percent } = share;
+  // Of an agent that says next to nothing, its parent gets more than it said.
+  const saved =
+    chars > 0 && tokens > 0 ? `saved ${chars} characters, ${tokens} tokens (${percent ?? 0} %)` : 'nothing saved';
+  return (
+    `produced ${share.characters_produced} characters, ${share.tokens_produced} tokens; ` +
+    `delivered ${share.characters_delivered}, ${share.tokens_delivered}; ${saved}; was given ${share.tokens_given} tokens`
+  );
 }
 
 const section = (name: string, lines: readonly string[]): string[] =>

@@ -27,8 +27,15 @@ export interface RunFacts {
   used: Spent | null;
   isEstimated: boolean;
   expected: number | null;
+  /** What it printed, and what of it went to its parent: in characters, and in tokens. */
   produced: number;
   delivered: number;
+  tokensProduced: number;
+  tokensDelivered: number;
+  /** What was handed to its agent, in tokens: prompts, and the answers of its tools. */
+  tokensGiven: number;
+  /** Some of these tokens were reckoned and not counted. */
+  isReckoned: boolean;
 }
 
 /** All that the records of a session have said so far. */
@@ -113,7 +120,7 @@ function factsOf(fold: Fold, task: string, run: string): RunFacts {
       isEstimated: false,
       expected: null,
     },
-    ...{ produced: 0, delivered: 0 },
+    ...{ produced: 0, delivered: 0, tokensProduced: 0, tokensDelivered: 0, tokensGiven: 0, isReckoned: false },
   };
   fold.runs.set(run, facts);
   return facts;
@@ -139,11 +146,22 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
     facts.model = textOr(detail['model'], facts.model);
     facts.provider = textOr(detail['provider'], facts.provider);
   },
-  'run.output'(fold, _record, { task = '', run }, { produced, delivered }) {
+  'run.output'(fold, _record, { task = '', run }, detail) {
     if (run === undefined) return;
     const facts = factsOf(fold, task, run);
-    facts.produced = numberOr(produced, 0);
-    facts.delivered = numberOr(delivered, 0);
+    // Older records tell bytes only.
+    facts.produced = numberOr(detail['produced_chars'], numberOr(detail['produced'], 0));
+    facts.delivered = numberOr(detail['delivered'], 0);
+    facts.tokensProduced = numberOr(detail['produced_tokens'], 0);
+    facts.tokensDelivered = numberOr(detail['delivered_tokens'], 0);
+    facts.isReckoned ||= detail['estimated'] === true;
+  },
+  'run.context'(fold, _record, { task = '', run }, { agent, tokens, estimated }) {
+    if (run === undefined) return;
+    const facts = factsOf(fold, task, run);
+    facts.agent ??= textOr(agent, null);
+    facts.tokensGiven += numberOr(tokens, 0);
+    facts.isReckoned ||= estimated === true;
   },
   'run.checkpoint'(fold, _record, { task = '' }, { checkpoint, phase, status }) {
     const id = textOr(checkpoint, '');

@@ -38,8 +38,27 @@ export interface SessionFinalReport {
   readonly rollbacks: readonly ReportedRollback[];
   readonly errors: readonly ReportedError[];
   readonly artifacts: readonly ReportedArtifact[];
-  readonly context: { readonly characters_produced: number; readonly characters_delivered: number };
+  readonly context: ContextShare & {
+    readonly by_agent: Readonly<Record<string, ContextShare>>;
+    /** Some of the tokens were reckoned from a part of a long log. */
+    readonly includes_estimates: boolean;
+  };
   readonly audit_trail: { readonly storage_path: string };
+}
+
+/** What agents printed and what of that their parents were given; the difference is what the parents did not have to read. */
+export interface ContextShare {
+  readonly characters_produced: number;
+  readonly characters_delivered: number;
+  readonly characters_saved: number;
+  /** Of what was produced; null where that is nothing. */
+  readonly characters_saved_percent: number | null;
+  readonly tokens_produced: number;
+  readonly tokens_delivered: number;
+  readonly tokens_saved: number;
+  readonly tokens_saved_percent: number | null;
+  /** What the agents themselves were given: their prompts, and the answers of their tools. */
+  readonly tokens_given: number;
 }
 
 export interface ReportedAgent {

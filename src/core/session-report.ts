@@ -4,7 +4,14 @@
  */
 import { redactDeep } from './redact.ts';
 import { emptyFold, type Fold, NOTHING, plus, type RunFacts, takeRecord } from './session-fold.ts';
-import type { CostSummary, GraphEdge, ReportedAgent, SessionFinalReport, Share } from './session-report-form.ts';
+import type {
+  ContextShare,
+  CostSummary,
+  GraphEdge,
+  ReportedAgent,
+  SessionFinalReport,
+  Share,
+} from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
 import { type Spent, TASK_STATUSES, type Task, type TaskStatus } from './task.ts';
 import { isoTime } from './task-json.ts';
@@ -62,8 +69,9 @@ function reportOf(fold: Fold, session: string, now: number, auditPath: string): 
     errors: fold.errors,
     artifacts: [...fold.artifacts.values()],
     context: {
-      characters_produced: sum(runs.map(({ produced }) => produced)),
-      characters_delivered: sum(runs.map(({ delivered }) => delivered)),
+      ...contextOf(runs),
+      by_agent: contextBy(runs),
+      includes_estimates: runs.some(({ isReckoned }) => isReckoned),
     },
     audit_trail: { storage_path: auditPath },
   };
@@ -137,6 +145,43 @@ function sharesBy(runs: readonly RunFacts[], nameOf: (facts: RunFacts) => string
     ]),
   );
 }
+
+function contextOf(runs: readonly RunFacts[]): ContextShare {
+  const of = (name: 'produced' | 'delivered' | 'tokensProduced' | 'tokensDelivered' | 'tokensGiven'): number =>
+    sum(runs.map((facts) => facts[name]));
+  const [produced, delivered, tokensProduced, tokensDelivered] = [
+    of('produced'),
+    of('delivered'),
+    of('tokensProduced'),
+    of('tokensDelivered'),
+  ];
+  return {
+    characters_produced: produced,
+    characters_delivered: delivered,
+    characters_saved: produced - delivered,
+    characters_saved_percent: percentOf(produced - delivered, produced),
+    tokens_produced: tokensProduced,
+    tokens_delivered: tokensDelivered,
+    tokens_saved: tokensProduced - tokensDelivered,
+    tokens_saved_percent: percentOf(tokensProduced - tokensDelivered, tokensProduced),
+    tokens_given: of('tokensGiven'),
+  };
+}
+
+function contextBy(runs: readonly RunFacts[]): Record<string, ContextShare> {
+  const agents = new Map<string, RunFacts[]>();
+  for (const facts of runs) {
+    const name = agentOf(facts) ?? 'unknown';
+    const list = agents.get(name);
+    if (list === undefined) agents.set(name, [facts]);
+    else list.push(facts);
+  }
+  return Object.fromEntries([...agents].map(([name, own]) => [name, contextOf(own)]));
+}
+
+/** To a tenth of a percent. */
+const percentOf = (part: number, all: number): number | null =>
+  all === 0 ? null : Math.round((part / all) * 1000) / 10;
 
 /** Sums of dollars are not exact; a millionth is. */
 const rounded = (usd: number): number => Math.round(usd * 1e6) / 1e6;

@@ -91,7 +91,12 @@ async function commitOfTree(info: GitInfo, exclude: readonly string[], message: 
     // Where it is, said outright. Only what we name is a pattern, and that as it stands.
     const env = { GIT_INDEX_FILE: index, GIT_DIR: gitDir, GIT_WORK_TREE: root, GIT_LITERAL_PATHSPECS: '0' };
     const left = [...exclude.filter((path) => isBelow(path, [root]) && path !== root), ...(await nestedIn(root, env))];
-    const patterns = left.map((path) => `:(top,literal,exclude)${relative(root, path)}`);
+    const patterns: string[] = [];
+    for (const name of left.map((path) => relative(root, path))) {
+      // Git refuses to be told of an ignored path, even that it is left out; and it leaves it out anyway.
+      const { code } = await git(root, ['check-ignore', '-q', '--', name], { env });
+      if (code !== 0) patterns.push(`:(top,literal,exclude)${name}`);
+    }
     await gitText(root, ['add', '-A', '--', ':(top)', ...patterns], { env });
     const tree = await gitText(root, ['write-tree'], { env });
     const parents = head === null ? [] : ['-p', head];

@@ -79,7 +79,12 @@ const STORY: readonly TaskMessage[] = [
   note('run.estimate', `${id(2)}-r2`, { usd: 0.5, tokensInput: 1, tokensOutput: 2 }),
   note('run.checkpoint', `${id(2)}-r2`, { phase: 'PH', checkpoint: 'CP-1', status: 'FAIL', exitCode: 1 }),
   note('run.checkpoint', `${id(2)}-r2`, { phase: 'PH', checkpoint: 'CP-1', status: 'RECOVERED', exitCode: 0 }),
-  note('run.output', `${id(2)}-r2`, { produced: 5000, delivered: 400, log: '/l' }),
+  note('run.context', `${id(2)}-r2`, { agent: 'zed', tokens: 300, prompt: 300, tool: 0, total: 300 }),
+  note('run.context', `${id(2)}-r2`, { agent: 'zed', tokens: 50, prompt: 0, tool: 50, total: 350 }),
+  note('run.output', `${id(2)}-r2`, {
+    ...{ produced: 5004, produced_chars: 5000, produced_tokens: 1200, delivered: 400, delivered_tokens: 90 },
+    ...{ estimated: true, log: '/l' },
+  }),
   note('run.usage', `${id(2)}-r2`, { usd: null, tokensInput: 5, tokensOutput: 5, estimated: false }),
   note('run.usage', `${id(2)}-r2`, { usd: 0.2, tokensInput: 200, tokensOutput: 20, estimated: true }),
   { type: 'run.report', run: `${id(2)}-r2`, outcome: 'done', cost: { usd: 0.2, tokensInput: 200, tokensOutput: 20 } },
@@ -228,7 +233,28 @@ describe('the final report', () => {
     expect(report.artifacts).toEqual([
       { task_id: id(2), path: '/w/a', type: 'FILE', hash: 'sha256:1', status: 'UPDATED', size_bytes: 12 },
     ]);
-    expect(report.context).toEqual({ characters_produced: 5100, characters_delivered: 500 });
+    expect(report.context).toEqual({
+      ...{ characters_produced: 5100, characters_delivered: 500 },
+      ...{ characters_saved: 4600, characters_saved_percent: 90.2 },
+      ...{ tokens_produced: 1200, tokens_delivered: 90, tokens_saved: 1110, tokens_saved_percent: 92.5 },
+      tokens_given: 350,
+      includes_estimates: true,
+      by_agent: {
+        zed: {
+          ...{ characters_produced: 5000, characters_delivered: 400 },
+          ...{ characters_saved: 4600, characters_saved_percent: 92 },
+          ...{ tokens_produced: 1200, tokens_delivered: 90, tokens_saved: 1110, tokens_saved_percent: 92.5 },
+          tokens_given: 350,
+        },
+        // Told before tokens were counted, and no less than it said.
+        emma: {
+          ...{ characters_produced: 100, characters_delivered: 100 },
+          ...{ characters_saved: 0, characters_saved_percent: 0 },
+          ...{ tokens_produced: 0, tokens_delivered: 0, tokens_saved: 0, tokens_saved_percent: null },
+          tokens_given: 0,
+        },
+      },
+    });
   });
 
   test('tells what was rolled back and what went wrong, without secrets', async () => {
