@@ -57,8 +57,11 @@ export const findEdges = ({ graph }: State, id: string | undefined): Edge[] =>
       [...graph.edgesFrom(id), ...[...graph.edgesTo(id)].filter(({ source }) => source !== id)];
 
 /** What nobody needs who follows what happens: the texts of nodes are read with the nodes. */
-export const withoutDocuments = (changes: readonly GraphChange[]): GraphChange[] =>
-  changes.map((change) => (change.kind === 'node' ? { ...change, document: null } : change));
+export const withoutDocuments = (
+  changes: readonly (Exclude<GraphChange, { kind: 'node' }> | Omit<NodeChange, 'document'>)[],
+): GraphChange[] => changes.map((change) => (change.kind === 'node' ? { ...change, document: null } : change));
+
+type NodeChange = Extract<GraphChange, { kind: 'node' }>;
 
 /** By id, or by an external id: of the session, or of any where only one has it. */
 export function findTask(state: State, id: string, session: string | undefined): Task | undefined {

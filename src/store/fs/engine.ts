@@ -3,6 +3,7 @@
  * taken until a write succeeds.
  */
 import { BatonError } from '../../core/errors.ts';
+import type { Graph } from '../../core/graph.ts';
 import type { Facts } from '../../core/laws/decision.ts';
 import type { Answer, Ask } from '../../core/store.ts';
 import { answer, decideAsk } from '../decide-ask.ts';
@@ -10,12 +11,14 @@ import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
 import { storeFailure } from './failures.ts';
 import type { Folded } from './folded.ts';
+import { type GraphMoment, takeGraphMoment, writeGraphFile } from './graph-file.ts';
+import { loadGraph } from './graph-load.ts';
 import { type Journal, openJournal, type Written } from './journal.ts';
 import { cutBehind, fileOf } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { type Damage, type Loaded, load, type Torn } from './load.ts';
-import type { StoredChange, StoredFacts } from './record.ts';
-import { type Moment, takeMoment, writeSnapshot } from './snapshot.ts';
+import { changesGraph, type StoredChange, type StoredFacts, type StoredGraphChange } from './record.ts';
+import { type Moment, takeMoment, withGraphFile, writeSnapshot } from './snapshot.ts';
 
 export interface Engine {
   send(ask: Ask): Promise<Answer>;
@@ -28,6 +31,11 @@ export interface Engine {
   /** What was found at the start. */
   readonly torn: Torn | null;
   readonly damage: readonly Damage[];
+  /** What was found when the graph was read: why its file was of no use, and damage that was passed over. */
+  readonly graphProblem: string | null;
+  readonly graphDamage: readonly Damage[];
+  /** Writes the graph's file where it was of no use. */
+  mendGraph(): Promise<void>;
   /** Why the last snapshot could not be written. */
   readonly snapshotProblem: string | null;
   /** Waits for a snapshot that is being written. */
@@ -56,6 +64,12 @@ export function openEngine(options: EngineOptions): Engine {
   /** Records that no snapshot has. */
   let tail = 0;
   let moment: Moment | null = null;
+  let graphMoment: GraphMoment | null = null;
+  /** The record at which the graph's file was written last, or could not be. */
+  let graphTried = 0;
+  let graphProblem: string | null = null;
+  let isGraphToMend = false;
+  const graphDamage: Damage[] = [];
   /** What a crash left behind the last good record, until it is cut off. */
   let torn: Torn | null = null;
   let snapshotting: Promise<void> = Promise.resolve();
@@ -72,41 +86,93 @@ export function openEngine(options: EngineOptions): Engine {
   const start = (): Loaded => {
     const loaded = load(disk, layout, { tolerant: options.repair });
     folded = loaded.folded;
+    folded.readGraph = () => readGraph(loaded.folded);
     // A process that was killed may have left records that are there to read, and that no sync has covered.
     const last = folded.day === null ? null : fileOf(layout, folded.day);
     if (last !== null && disk.stat(last) !== null) disk.sync(last);
     tail = loaded.tail;
     moment = null;
+    graphMoment = null;
+    graphTried = 0;
     torn = loaded.torn;
     journal = openJournal(disk, layout, folded, { onNumbered, onDurable });
     return loaded;
   };
 
+  /**
+   * What is not durable yet changes no graph: whatever does has had it read first. So what is durable is all of it, also in the middle of
+   * many questions.
+   */
+  const readGraph = (mine: Folded): Graph =>
+    guard(() => {
+      const { graph, places, base, from, problem, damage } = loadGraph(disk, layout, {
+        marks: mine.graph,
+        end: journal.end,
+        tolerant: options.repair,
+      });
+      mine.nodePlaces = places;
+      Object.assign(mine.graph, { base, from, next: from });
+      if (problem !== null) graphProblem = problem;
+      isGraphToMend ||= problem !== null || damage.length > 0;
+      graphDamage.push(...damage);
+      return graph;
+    });
+
+  /** How many records are read for the graph beside its file, or 0 where nothing is missing in it. */
+  const graphTail = (): number =>
+    !folded.state.hasGraph || folded.graph.from === null ? 0 : folded.seq - Math.max(folded.graph.from.seq, graphTried);
+
+  const isGraphDue = (): boolean => {
+    const behind = graphTail();
+    return isGraphToMend || (behind > 0 && behind >= Math.max(snapshotEvery, folded.state.graph.size));
+  };
+
+  const takeGraph = (): GraphMoment => {
+    graphTried = folded.seq;
+    isGraphToMend = false;
+    Object.assign(folded.graph, { next: null, isTaken: true });
+    return takeGraphMoment(folded);
+  };
+
   const onNumbered = (): void => {
     if (moment === null && tail >= Math.max(snapshotEvery, folded.state.size)) moment = takeMoment(folded);
+    if (!folded.graph.isTaken && folded.state.hasGraph && isGraphDue()) graphMoment = takeGraph();
   };
 
   const onDurable = (written: readonly Written[]): void => {
     tail += written.length;
-    if (moment !== null) startSnapshot(moment);
+    if (moment !== null || graphMoment !== null) startSnapshot(moment, graphMoment);
     moment = null;
+    graphMoment = null;
     options.onDurable(written);
   };
 
-  const startSnapshot = (taken: Moment): void => {
-    tail = 0;
-    snapshotting = snapshotting
-      .then(() => writeSnapshot(disk, layout, taken))
-      .then(
-        () => {
-          snapshotProblem = null;
-        },
-        (cause: unknown) => {
-          // The journal has it all; the next one is tried when as much has come again. `baton doctor` tells.
-          snapshotProblem = storeFailure(cause, layout.root).message;
-        },
-      );
+  const startSnapshot = (taken: Moment | null, takenGraph: GraphMoment | null): void => {
+    if (taken !== null) tail = 0;
+    const mine = folded;
+    const write = async (): Promise<void> => {
+      const isWritten = takenGraph !== null && (await succeeds(writeGraphFile(disk, layout, takenGraph)));
+      if (isWritten) Object.assign(mine.graph, { base: takenGraph.header.seq, from: mine.graph.next });
+      if (takenGraph !== null) mine.graph.isTaken = false;
+      // After the graph's own file, which it speaks of.
+      const isBoth = isWritten && taken?.header.seq === takenGraph.header.seq;
+      if (taken !== null) await succeeds(writeSnapshot(disk, layout, isBoth ? withGraphFile(taken) : taken));
+    };
+    snapshotting = snapshotting.then(write);
   };
+
+  const succeeds = (work: Promise<void>): Promise<boolean> =>
+    work.then(
+      () => {
+        snapshotProblem = null;
+        return true;
+      },
+      (cause: unknown) => {
+        // The journal has it all; the next one is tried when as much has come again. `baton doctor` tells.
+        snapshotProblem = storeFailure(cause, layout.root).message;
+        return false;
+      },
+    );
 
   /** Cuts off what was not acknowledged, and reads everything again. */
   const repair = (): void => {
@@ -133,7 +199,18 @@ export function openEngine(options: EngineOptions): Engine {
   };
 
   /** Long texts go to files of their own, before anything names them. */
-  const keepTexts = (facts: Facts): StoredFacts => {
+  const keepTexts = ({ graph, ...facts }: Facts): StoredFacts => {
+    const stored = keepTaskTexts(facts);
+    return graph === undefined ? stored : { ...stored, graph: graph.map(keepDocument) };
+  };
+
+  const keepDocument = (change: NonNullable<Facts['graph']>[number]): StoredGraphChange => {
+    if (change.kind !== 'node' || change.document === null) return change as StoredGraphChange;
+    const { isNew, text } = change.document;
+    return { ...change, document: { isNew, text: keepText(disk, layout, text) } };
+  };
+
+  const keepTaskTexts = (facts: Omit<Facts, 'graph'>): StoredFacts => {
     if (facts.changes.every(({ texts }) => texts === undefined)) return facts as StoredFacts;
     const changes = facts.changes.map((change): StoredChange => {
       if (change.texts === undefined) return change as StoredChange;
@@ -154,6 +231,17 @@ export function openEngine(options: EngineOptions): Engine {
     }
   };
 
+  /** So that the next start, and the first question about the graph after it, find little to read and no damage. */
+  const lastSnapshot = async (): Promise<void> => {
+    const isDamaged = loaded.damage.length > 0 || graphDamage.length > 0;
+    if (isDamaged) void folded.state.graph;
+    const isDue = tail > TAIL_ON_CLOSE || isDamaged;
+    const isGraphLast = graphTail() > TAIL_ON_CLOSE || isDamaged || (isGraphToMend && folded.state.hasGraph);
+    if (!isDue && !isGraphLast) return;
+    startSnapshot(isDue ? takeMoment(folded) : null, isGraphLast ? takeGraph() : null);
+    await snapshotting;
+  };
+
   const loaded = guard(start);
   return {
     async send(ask) {
@@ -169,6 +257,8 @@ export function openEngine(options: EngineOptions): Engine {
         cutTorn();
         return keepTexts(decision.facts);
       });
+      // A law may name nodes without having looked at any.
+      if (!folded.state.hasGraph && changesGraph(facts)) void folded.state.graph;
       folded.state.apply(decision.facts);
       const said = answer(folded.state, 'changed', facts.about);
       await commit(journal.append(facts));
@@ -187,6 +277,18 @@ export function openEngine(options: EngineOptions): Engine {
     },
     torn: loaded.torn,
     damage: loaded.damage,
+    get graphProblem() {
+      return graphProblem;
+    },
+    graphDamage,
+    async mendGraph() {
+      ready();
+      await commit(journal.durable());
+      // Where something is on its way, its write takes this with it.
+      if (!isGraphToMend || !folded.state.hasGraph || !journal.isIdle || folded.graph.isTaken) return snapshotting;
+      startSnapshot(takeMoment(folded), takeGraph());
+      await snapshotting;
+    },
     get snapshotProblem() {
       return snapshotProblem;
     },
@@ -199,10 +301,7 @@ export function openEngine(options: EngineOptions): Engine {
       });
       isClosed = true;
       await snapshotting;
-      if (!isBroken && (tail > TAIL_ON_CLOSE || loaded.damage.length > 0)) {
-        startSnapshot(takeMoment(folded));
-        await snapshotting;
-      }
+      if (!isBroken) await succeeds(lastSnapshot());
       journal.close();
       // What was said to have failed is not to be there at the next start.
       if (isBroken) guard(() => cutBehind(disk, layout, journal.end));

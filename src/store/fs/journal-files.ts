@@ -60,6 +60,29 @@ export function recordAt(disk: Disk, layout: Layout, place: number): Line | null
   return null;
 }
 
+export type ReadRecord = (place: number) => Line | null;
+
+const NEWLINE = 10;
+const WINDOW = 1 << 18;
+
+/** Like `recordAt`, for many places that are mostly near each other: what was read for one is kept for the next. */
+export function openRecordWindow(disk: Disk, layout: Layout): ReadRecord {
+  let day = '';
+  let start = 0;
+  let bytes: Buffer = Buffer.alloc(0);
+  return (place) => {
+    const [its, offset] = [dayAt(place), offsetAt(place)];
+    const endOf = (): number => bytes.indexOf(NEWLINE, offset - start);
+    const isInside = its === day && offset >= start && offset < start + bytes.length && endOf() >= 0;
+    if (!isInside) {
+      const read = disk.readAt(fileOf(layout, its), offset, WINDOW);
+      [day, start, bytes] = [its, offset, Buffer.from(read.buffer, read.byteOffset, read.byteLength)];
+    }
+    const end = endOf();
+    return end < 0 ? recordAt(disk, layout, place) : decodeLine(bytes.toString('utf8', offset - start, end));
+  };
+}
+
 /** Just before the first record with a number above `seq`: numbers only grow, so halving finds it. */
 export function placeAfter(
   disk: Disk,

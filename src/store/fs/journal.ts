@@ -5,7 +5,7 @@
 import { BatonError } from '../../core/errors.ts';
 import { dayOf } from '../../core/task.ts';
 import type { Appender, Disk } from './disk.ts';
-import { type Folded, headOf, notePlaces, touched } from './folded.ts';
+import { documented, type Folded, headOf, noteGraph, notePlaces, touched } from './folded.ts';
 import { fileOf } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { placeOf } from './place.ts';
@@ -18,6 +18,10 @@ export interface Journal {
   durable(): Promise<void>;
   /** The end of what is durable. */
   readonly end: { readonly day: string | null; readonly size: number; readonly seq: number };
+  /** Whether nothing is on its way to the disk. */
+  readonly isIdle: boolean;
+  /** Of a record that has its place and is not durable yet: where the records before are. */
+  backOf(place: number): Readonly<Record<string, number>> | undefined;
   close(): void;
 }
 
@@ -43,6 +47,8 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
   let waiting: Waiting[] = [];
   let file: { readonly day: string; readonly appender: Appender } | null = null;
   let end = { day: folded.day, size: folded.size, seq: folded.seq };
+  /** What is being written. */
+  let flying: { readonly place: number; readonly back: Readonly<Record<string, number>> }[] = [];
   let last: Promise<void> = Promise.resolve();
   let isWriting = false;
   let failure: { readonly cause: unknown } | null = null;
@@ -79,12 +85,20 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
         const before = folded.places.get(id)?.last;
         if (before !== undefined) back[id] = before;
       }
+      for (const id of facts.graph === undefined ? [] : documented(facts)) {
+        const before = folded.nodePlaces.get(id);
+        if (before !== undefined) back[`node:${id}`] = before;
+      }
       const seq = folded.seq + 1;
       const line = encodeLine(facts, seq, back, i === 0 ? batch.length : null, headOf(folded, facts.session));
       const bytes = Buffer.from(line.text);
-      notePlaces(folded, facts, placeOf(day, size));
+      const place = placeOf(day, size);
+      noteGraph(folded, facts, { seq: seq - 1, day, size });
+      notePlaces(folded, facts, place);
+      flying.push({ place, back });
       folded.heads.set(facts.session, line.hash);
       folded.seq = seq;
+      folded.hash = line.hash;
       size += bytes.length;
       texts.push(bytes);
       written.push({ facts, seq });
@@ -102,6 +116,7 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
       );
     }
     end = { day, size, seq: folded.seq };
+    flying = [];
     hooks.onDurable(written);
   };
 
@@ -139,6 +154,10 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     get end() {
       return end;
     },
+    get isIdle() {
+      return !isWriting;
+    },
+    backOf: (place) => flying.find((record) => record.place === place)?.back,
     close() {
       file?.appender.close();
       file = null;

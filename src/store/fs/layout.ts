@@ -8,6 +8,8 @@ export interface Layout {
   readonly ignore: string;
   readonly events: string;
   readonly snapshot: string;
+  /** The knowledge graph as of one record; it is read when somebody asks for it. */
+  readonly graph: string;
   /** Texts too long for a record, by their hash. */
   readonly content: string;
   /** How far the tree has followed the journal. */
@@ -21,6 +23,7 @@ export const layoutOf = (root: string): Layout => ({
   ignore: join(root, '.gitignore'),
   events: join(root, 'events'),
   snapshot: join(root, 'snapshot.jsonl'),
+  graph: join(root, 'graph.jsonl'),
   content: join(root, 'content'),
   treeMark: join(root, 'tree.json'),
   tmp: join(root, 'tmp'),

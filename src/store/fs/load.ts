@@ -101,7 +101,7 @@ function missingTail(disk: Disk, layout: Layout, { day, size, seq }: Folded): Da
   return isThere ? null : { day, offset: there, seq, reason: 'the journal ends before the snapshot does' };
 }
 
-const damaged = (layout: Layout, { day, offset, reason }: Damage): BatonError =>
+export const damaged = (layout: Layout, { day, offset, reason }: Damage): BatonError =>
   new BatonError(
     'E_STORE_DAMAGED',
     `the journal ${fileOf(layout, day)} has been changed at byte ${offset}: ${reason}`,

@@ -1,14 +1,16 @@
 /** Reading the journal: a task's records, its texts, and everything after a record. */
 import { BatonError } from '../../core/errors.ts';
-import type { EventQuery, StoredRecord } from '../../core/store.ts';
+import { mergeDocuments } from '../../core/graph-queries.ts';
+import type { EventQuery, StoredRecord, WholeNode } from '../../core/store.ts';
 import { expandTask, type SparseTask, type Task } from '../../core/task.ts';
+import { withoutDocuments } from '../decide-ask.ts';
 import { touches } from '../memory.ts';
 import type { Signal } from '../signal.ts';
 import { readText } from './content.ts';
 import type { Disk } from './disk.ts';
 import type { Folded } from './folded.ts';
 import type { Journal } from './journal.ts';
-import { journalLines, placeAfter, recordAt } from './journal-files.ts';
+import { journalLines, placeAfter, type ReadRecord, recordAt } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { decodeLine, type Line, type StoredChange, type StoredText } from './record.ts';
 
@@ -19,6 +21,8 @@ export interface Reader {
   text(id: string, name: string): string | null;
   /** Of the files in a task's folder, those that were given to it. */
   textNames(id: string): string[];
+  /** All that was written of a node and is durable, as one. With a reader of its own, many are read one after another. */
+  document(id: string, read?: ReadRecord): WholeNode['document'];
   /** The task as a record left it. */
   asOf(id: string, seq: number): { readonly task: Task; readonly body: string } | undefined;
   eventsAfter(query: EventQuery, closing: AbortSignal): AsyncGenerator<StoredRecord>;
@@ -48,8 +52,9 @@ export function createReader(
     line?.changes.find(({ task }) => task === id)?.texts;
 
   /** Without what only the journal needs to know. */
-  const recordOf = ({ back: _, batch: __, hash: ___, changes, ...rest }: Line): StoredRecord => ({
+  const recordOf = ({ back: _, batch: __, hash: ___, changes, graph, ...rest }: Line): StoredRecord => ({
     ...rest,
+    ...(graph === undefined ? {} : { graph: withoutDocuments(graph) }),
     changes: changes.map(({ texts, ...change }) =>
       texts === undefined
         ? change
@@ -60,16 +65,38 @@ export function createReader(
     ),
   });
 
-  function* linesOf(id: string): Generator<Line> {
-    let place = folded().places.get(id)?.last;
+  /** The records that name each other under one key, newest first. What is not durable yet is passed by. */
+  function* chain(key: string, last: number | undefined, read: ReadRecord): Generator<Line> {
+    let place = last;
     while (place !== undefined && place > 0) {
-      const line = recordAt(disk, layout, place);
+      const flying = journal().backOf(place);
+      if (flying !== undefined) {
+        place = flying[key];
+        continue;
+      }
+      const line = read(place);
       // Damaged, and passed over when the folder was repaired; `baton audit verify` names it.
       if (line === null) return;
       yield line;
-      place = line.back[id];
+      place = line.back[key];
     }
   }
+
+  const readOne: ReadRecord = (place) => recordAt(disk, layout, place);
+  const linesOf = (id: string): Generator<Line> => chain(id, folded().places.get(id)?.last, readOne);
+
+  /** What a record says of a node, oldest first, from where it was written anew; and whether it was. */
+  const documentsIn = (line: Line, id: string): { readonly texts: StoredText[]; readonly isNew: boolean } => {
+    const texts: StoredText[] = [];
+    let isNew = false;
+    for (const change of line.graph ?? []) {
+      if (change.kind !== 'node' || change.node !== id || change.document === null) continue;
+      if (change.document.isNew) texts.length = 0;
+      isNew ||= change.document.isNew;
+      texts.push(change.document.text);
+    }
+    return { texts, isNew };
+  };
 
   return {
     linesOf,
@@ -77,7 +104,8 @@ export function createReader(
     text(id, name) {
       const body = folded().places.get(id)?.body ?? 0;
       if (name === 'body' && body === 0) return null;
-      for (const line of name === 'body' ? [recordAt(disk, layout, body)] : linesOf(id)) {
+      const isThere = name === 'body' && journal().backOf(body) === undefined;
+      for (const line of isThere ? [recordAt(disk, layout, body)] : linesOf(id)) {
         const texts = textsOf(line, id) ?? {};
         if (Object.hasOwn(texts, name)) return whole(name, texts[name] as StoredText);
       }
@@ -88,6 +116,15 @@ export function createReader(
       for (const line of linesOf(id)) for (const name of Object.keys(textsOf(line, id) ?? {})) names.add(name);
       names.delete('body');
       return [...names];
+    },
+    document(id, read = readOne) {
+      const found: StoredText[] = [];
+      for (const line of chain(`node:${id}`, folded().nodePlaces.get(id), read)) {
+        const { texts, isNew } = documentsIn(line, id);
+        found.unshift(...texts);
+        if (isNew) break;
+      }
+      return mergeDocuments(found.map((text) => JSON.parse(whole(`of node ${id}`, text)) as WholeNode['document']));
     },
     asOf(id, seq) {
       let set: Partial<Task> = {};

@@ -3,7 +3,7 @@
  * line without its own, so whoever changes, removes or inserts a record breaks the chain of its session at that place.
  */
 import { hash } from 'node:crypto';
-import type { Change, Facts } from '../../core/laws/decision.ts';
+import type { Change, Facts, GraphChange } from '../../core/laws/decision.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import { sparseTask, type Task } from '../../core/task.ts';
 
@@ -20,19 +20,40 @@ export interface StoredChange extends Omit<Change, 'texts'> {
   readonly texts?: Readonly<Record<string, StoredText>>;
 }
 
+type NodeChange = Extract<GraphChange, { kind: 'node' }>;
+
+/** A change of the graph as it stands in the journal. */
+export type StoredGraphChange =
+  | (Omit<NodeChange, 'document'> & {
+      readonly document: { readonly isNew: boolean; readonly text: StoredText } | null;
+    })
+  | Exclude<GraphChange, { kind: 'node' }>;
+
 /** What only the journal knows of a record. */
-export interface Line extends Omit<StoredRecord, 'changes'> {
+export interface Line extends Omit<StoredRecord, 'changes' | 'graph'> {
   readonly changes: readonly StoredChange[];
-  /** Where the record before is that touched the same task. */
+  readonly graph?: readonly StoredGraphChange[];
+  /** Where the record before is that touched the same task, or brought a document of the same node (`node:<id>`). */
   readonly back: Readonly<Record<string, number>>;
   /** In the first record of what was written at once: how many there are. */
   readonly batch: number | null;
   readonly hash: string;
 }
 
-export interface StoredFacts extends Omit<Facts, 'changes'> {
+export interface StoredFacts extends Omit<Facts, 'changes' | 'graph'> {
   readonly changes: readonly StoredChange[];
+  readonly graph?: readonly StoredGraphChange[];
 }
+
+/** Whether a record changes the graph itself. Questions are not of it: they are always in memory. */
+export const changesGraph = ({ graph }: Pick<StoredFacts, 'graph'>): boolean =>
+  graph?.some(({ kind }) => kind !== 'question') === true;
+
+/** A line without this changes no graph, and need not be parsed to know. */
+export const GRAPH_FIELD = ',"graph":[';
+
+/** How every line begins. */
+export const startOfLine = (seq: number): string => `{"seq":${seq},`;
 
 const HASH_FIELD = /,"hash":"([0-9a-f]{64})"\}$/;
 const HASH_LENGTH = ',"hash":""}'.length + 64;
@@ -61,6 +82,7 @@ export function encodeLine(
     about: facts.about,
     events: facts.events,
     changes: facts.changes.map(compact),
+    graph: facts.graph,
     back,
     batch: batch ?? undefined,
   });
@@ -72,9 +94,12 @@ export function encodeLine(
 const compact = (change: StoredChange): StoredChange =>
   change.set.id === undefined ? change : { ...change, set: sparseTask(change.set as Task) };
 
+/** Whether a line ends as one does. */
+export const isEnded = (text: string): boolean => HASH_FIELD.test(text.slice(-HASH_LENGTH));
+
 /** The record of a line without its line end; null where it is not one. Whether it is chained is another question. */
 export function decodeLine(text: string): Line | null {
-  if (!HASH_FIELD.test(text.slice(-HASH_LENGTH))) return null;
+  if (!isEnded(text)) return null;
   try {
     const { at, batch, back, ...rest } = JSON.parse(text) as Omit<Line, 'at'> & { at: string };
     return { ...rest, at: Date.parse(at), back: back ?? {}, batch: batch ?? null };
@@ -82,6 +107,9 @@ export function decodeLine(text: string): Line | null {
     return null;
   }
 }
+
+/** The hash of a line stands so many bytes before its end, line end included. */
+export const HASH_TAIL = '"}\n'.length + 64;
 
 /** Whether a line is what was written after the record with the hash `head`. */
 export function isChained(text: string, line: Line, head: string): boolean {

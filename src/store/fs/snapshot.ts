@@ -1,8 +1,9 @@
 /** The state as of one record, so that a start reads it and the journal's tail. A file of lines: a header, a task each, an end. */
 import { join } from 'node:path';
+import type { Question } from '../../core/question.ts';
 import { expandTask, type SparseTask, sparseTask, type Task } from '../../core/task.ts';
 import type { Disk } from './disk.ts';
-import { emptyFold, type Folded, type Places } from './folded.ts';
+import { emptyFold, type Folded, type Mark, type Places } from './folded.ts';
 import { FORMAT, type Layout } from './layout.ts';
 import { linesOf } from './lines.ts';
 
@@ -14,6 +15,10 @@ interface Header {
   readonly tasks: number;
   readonly heads: readonly (readonly [session: string, hash: string])[];
   readonly requests: readonly (readonly [request: string, about: readonly string[]])[];
+  /** Not in a snapshot of a Baton that knew none, like what follows. */
+  readonly questions?: readonly Question[];
+  /** The record that the graph's file ends with, and how far nothing is missing in it. */
+  readonly graph?: Mark & { readonly base: number };
 }
 
 const END = '"end"';
@@ -28,7 +33,10 @@ export function readSnapshot(disk: Disk, layout: Layout): Folded | null {
   try {
     const header = JSON.parse(first.value.text) as Header;
     if (header.format !== FORMAT) return null;
-    const folded: Folded = { ...emptyFold(), seq: header.seq, day: header.day, size: header.size };
+    const { seq, day, size } = header;
+    const folded = Object.assign(emptyFold(), { seq, day, size });
+    for (const question of header.questions ?? []) folded.state.loadQuestion(question);
+    readMarks(folded, header);
     for (const [session, hash] of header.heads) folded.heads.set(session, hash);
     for (const [request, about] of header.requests) folded.state.remember(request, about);
     let left = header.tasks;
@@ -48,6 +56,13 @@ export function readSnapshot(disk: Disk, layout: Layout): Folded | null {
     if (!(cause instanceof SyntaxError) && !(cause instanceof TypeError)) throw cause;
   }
   return null;
+}
+
+function readMarks({ graph, seq }: Folded, header: Header): void {
+  graph.base = header.graph?.base ?? null;
+  if (header.graph === undefined) return;
+  const { base: _, ...mark } = header.graph;
+  if (mark.seq < seq) graph.from = mark;
 }
 
 /** What the snapshot knows of the chains. */
@@ -71,19 +86,29 @@ export interface Moment {
 
 export function takeMoment(folded: Folded): Moment {
   const tasks = [...folded.state.all()];
+  const { seq, day, size } = folded;
+  const { base, from } = folded.graph;
   return {
     header: {
       format: FORMAT,
-      seq: folded.seq,
-      day: folded.day,
-      size: folded.size,
+      seq,
+      day,
+      size,
       tasks: tasks.length,
       heads: [...folded.heads],
       requests: [...folded.state.requests()],
+      questions: [...folded.state.questions()],
+      ...(base === null ? {} : { graph: { base, ...(from ?? { seq, day, size }) } }),
     },
     tasks,
     places: tasks.map(({ id }) => folded.places.get(id)),
   };
+}
+
+/** The same moment, once all that it knows of the graph is in the graph's own file. */
+export function withGraphFile({ header, ...rest }: Moment): Moment {
+  const { seq, day, size } = header;
+  return { ...rest, header: { ...header, graph: { base: seq, seq, day, size } } };
 }
 
 /** To be called when all that the moment knows is durable. */

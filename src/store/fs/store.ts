@@ -1,14 +1,16 @@
 /** The store of one data folder, for the process that owns it. The journal is the truth, memory is its fold, the tree follows. */
 import { BatonError } from '../../core/errors.ts';
+import { fitsFilter, hasText, lineageOf, wholeNode } from '../../core/graph-queries.ts';
 import type { Actor } from '../../core/laws/messages.ts';
-import type { Check, Store } from '../../core/store.ts';
+import type { Node } from '../../core/node.ts';
+import type { Check, Store, WholeNode } from '../../core/store.ts';
 import { isRunning, taskOfRun } from '../../core/task.ts';
-import { findTask, inOrder } from '../decide-ask.ts';
+import { findEdges, findQuestions, findTask, inOrder } from '../decide-ask.ts';
 import { createSignal } from '../signal.ts';
 import { type Disk, realDisk } from './disk.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { storeFailure } from './failures.ts';
-import { fileOf } from './journal-files.ts';
+import { fileOf, openRecordWindow, type ReadRecord } from './journal-files.ts';
 import { layoutOf } from './layout.ts';
 import { createReader } from './reads.ts';
 import { openTreeKeeper, type TreeKeeper } from './tree-keeper.ts';
@@ -28,6 +30,10 @@ export interface FsOptions {
 }
 
 const SNAPSHOT_EVERY = 20_000;
+/** A node that is changed all the time is told with a document that may be newer than the rest of it. */
+const MOST_TRIES = 5;
+/** So many nodes are looked at before others get their turn. */
+const AT_ONCE = 200;
 const RUNTIME: Actor = { kind: 'runtime', name: 'baton' };
 
 export async function openFsStore(dir: string, options: FsOptions = {}): Promise<Store> {
@@ -94,6 +100,24 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     }
   };
 
+  /** A node and its document as of the same record. It may change while its record is on its way to the disk; then once more. */
+  const nodeOf = async (id: string, window?: ReadRecord): Promise<WholeNode | undefined> => {
+    for (let tries = 0; ; tries++) {
+      const node = await read(() => engine.folded.state.graph.node(id));
+      const { graph } = engine.folded.state;
+      if (node === undefined) return undefined;
+      if (graph.node(id) === node || tries >= MOST_TRIES) return wholeOf(node, window);
+    }
+  };
+
+  const wholeOf = (node: Node, window?: ReadRecord): WholeNode => {
+    try {
+      return wholeNode(engine.folded.state.graph, node, reader.document(node.id, window));
+    } catch (cause) {
+      throw storeFailure(cause, dir);
+    }
+  };
+
   const open = (): void => {
     if (closing.signal.aborted) throw new BatonError('E_STORE_FAILED', `the store of ${dir} is closed`);
   };
@@ -120,6 +144,29 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
       }
     },
     text: (id, name) => readDisk(() => reader.text(id, name)),
+    node: (id) => nodeOf(id),
+    async *nodes(filter = {}) {
+      const { text, after } = filter;
+      const window = openRecordWindow(disk, layout);
+      let isBehind = after === undefined;
+      let looked = 0;
+      for (const node of await read(() => [...engine.folded.state.graph.all()])) {
+        const isAsked = isBehind && fitsFilter(node, filter);
+        isBehind ||= node.id === after;
+        if (!isAsked) continue;
+        if (++looked % AT_ONCE === 0) await new Promise(setImmediate);
+        open();
+        engine.ready();
+        const isSame = engine.folded.state.graph.node(node.id) === node;
+        const found = isSame ? wholeOf(node, window) : await nodeOf(node.id, window);
+        if (found === undefined || !fitsFilter(found, filter)) continue;
+        if (text === undefined || hasText(found, found.document, text)) yield found;
+      }
+    },
+    lineage: (id, query) => read(() => lineageOf(engine.folded.state.graph, id, query)),
+    edges: (id) => read(() => findEdges(engine.folded.state, id)),
+    question: (id) => read(() => engine.folded.state.question(id)),
+    questions: (filter) => read(() => findQuestions(engine.folded.state, filter)),
     history: (id) => readDisk(() => reader.history(id)),
     async *eventsAfter(query) {
       open();
@@ -130,7 +177,8 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     verify: (session) => readDisk(() => verifyJournal(disk, layout, engine.journal.end, session)),
     async examine() {
       const proof = await readDisk(() => verifyJournal(disk, layout, engine.journal.end));
-      return [...journalChecks(engine, proof), ...(await (tree as TreeKeeper).examine())];
+      const graph = await graphCheck(engine);
+      return [...journalChecks(engine, proof), graph, ...(await (tree as TreeKeeper).examine())];
     },
     async settled() {
       open();
@@ -163,6 +211,26 @@ async function reportFindings({ torn, damage, send }: Engine): Promise<void> {
   } catch (cause) {
     // A folder that cannot be written can still be read.
     if (!(cause instanceof BatonError) || cause.code !== 'E_STORE_UNWRITABLE') throw cause;
+  }
+}
+
+/** Reads the graph, where that has not been done, and writes its file anew where that was of no use. */
+async function graphCheck(engine: Engine): Promise<Check> {
+  const name = 'graph';
+  try {
+    engine.ready();
+    const { graph } = engine.folded.state;
+    await engine.mendGraph();
+    const { graphProblem: problem, graphDamage: damage } = engine;
+    const detail = [
+      `${graph.size} nodes`,
+      ...(problem === null ? [] : [`graph.jsonl was of no use (${problem}), so the journal was read instead`]),
+      ...(damage.length === 0 ? [] : [`${damage.length} damaged records were passed over`]),
+    ];
+    return { name, ok: true, detail: detail.join('; ') };
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    return { name, ok: false, detail: `${cause.message} (${cause.code})` };
   }
 }
 
