@@ -9,8 +9,7 @@ import { eventsOf } from '../core/task-json.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
-import { shorten } from '../protocol/text/shorten.ts';
-import { endSession, type Host, kept, openHost, prepare, recover, reportFile, workOn } from '../runtime/index.ts';
+import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';
@@ -227,18 +226,12 @@ async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
   const [only] = tasks;
   const block = tasks.length === 1 && only?.run ? await kept(host.dir, only.run.id, 'block.txt') : null;
   if (block !== null) return block;
-  const room = Math.max(24, Math.floor(480 / tasks.length) - 2);
-  const lines = tasks.map((task) => {
-    const words = task.status === 'done' ? task.summary : (task.cause?.message ?? task.summary);
-    return shorten(
-      `- ${task.externalId ?? task.id} ${task.status}${words ? `: ${words.replace(/\s+/g, ' ')}` : ''}`,
-      room,
-    );
-  });
+  const title = tasks.length === 1 ? (only?.title ?? '') : `${tasks.length} tasks of ${only?.session}`;
+  const { file, summary } = await writeJoined(host, tasks, title, aop1.SUMMARY_CHARS.other);
   const report = {
-    ...emptyReport(outcomeOf(tasks), lines.join('\n')),
-    task: tasks.length === 1 ? (only?.title ?? '') : `${tasks.length} tasks of ${only?.session}`,
-    detailsFile: reportFile(host.dir, only?.session ?? DEFAULT_SESSION),
+    ...emptyReport(outcomeOf(tasks), summary),
+    task: title,
+    detailsFile: file,
     startedAt: new Date(Math.min(...tasks.map(({ createdAt }) => createdAt))).toISOString(),
     completedAt: new Date(Math.max(...tasks.map(({ updatedAt }) => updatedAt))).toISOString(),
     metrics: { done: String(tasks.filter(({ status }) => status === 'done').length), tasks: String(tasks.length) },

@@ -2,6 +2,7 @@
 
 export { madeEnvelope, OPEN } from './envelope.ts';
 export { type Host, type HostOptions, type Live, type Overrides, openHost } from './host.ts';
+export { writeJoined } from './joined-file.ts';
 export { logFolder, reportFile } from './places.ts';
 export { prepare } from './prepare.ts';
 export { finishRollback, recover } from './recovery.ts';

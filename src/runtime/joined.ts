@@ -23,7 +23,6 @@ export interface JoinedResult {
 const LEAST_WORDS = 24;
 const LEAST_ROOM = 16;
 
-/** What needs somebody first, what is done last. */
 const RANK: Readonly<Record<TaskStatus, number>> = {
   deadletter: 0,
   cancelled: 1,
@@ -35,13 +34,17 @@ const RANK: Readonly<Record<TaskStatus, number>> = {
   done: 7,
 };
 
+/** What needs somebody first, what is done last. */
+export const byNeed = (a: { readonly status: TaskStatus }, b: { readonly status: TaskStatus }): number =>
+  RANK[a.status] - RANK[b.status];
+
 /** @param where those are found for which there is no room */
 export function joined(results: readonly JoinedResult[], most = JOINED_CHARS, where = 'baton report'): string {
   const lines = results.map(lineOf);
   let shown = lines;
   let last = '';
   if (leastOf(lines) > most) {
-    const sorted = lines.toSorted((a, b) => RANK[a.status] - RANK[b.status]);
+    const sorted = lines.toSorted(byNeed);
     // As long as it can be: the number has no more digits than this.
     const room = most - moreOf(lines.length, where).length;
     let count = 0;

@@ -12,6 +12,7 @@ import { finishAborts } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
+import { leaveResults } from './left-results.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
@@ -36,6 +37,10 @@ export async function recover(host: Host): Promise<Recovered> {
   const strays = await endStrays(host);
   for await (const task of host.store.tasks({ status: ['review'] })) {
     await orWarn(host, task.id, () => finishVerdict(host, task));
+    const { run } = task;
+    // Its supervisor may be at it.
+    if (run !== null && run.supervisor !== null && isSupervisorGone(host, run.supervisor))
+      await orWarn(host, task.id, () => leaveResults(host, task.id, run));
   }
   await finishAborts(host);
   for (const id of await namesIn(join(host.dir, 'snapshots'))) await orWarn(host, id, () => finishRollback(host, id));
@@ -92,6 +97,7 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
     if (after === undefined || after.run?.status === 'running') continue;
     runs.push(run.id);
     await orWarn(host, after.id, () => finishVerdict(host, after));
+    await orWarn(host, after.id, () => leaveResults(host, after.id, run));
   }
   return { runs, ended };
 }

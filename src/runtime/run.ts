@@ -16,12 +16,12 @@ import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
+import { withChanges } from './run-changes.ts';
 import { NOTHING_SAID } from './said-graph.ts';
 import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
 import { inWorktree, type TaskWorktree } from './task-worktree.ts';
-import { withChanges } from './type-files.ts';
 import { type Failure, failureOf, type Work } from './work.ts';
 
 export interface RunResult {

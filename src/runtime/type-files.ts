@@ -3,17 +3,13 @@ import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Report } from '../core/report.ts';
 import type { TaskType } from '../protocol/aop1/limits.ts';
-import { taskTypeOfTask } from '../protocol/prompt.ts';
 import { stripControls } from '../protocol/text/clean.ts';
-import { type Changes, watchChanges } from '../workspace/changes.ts';
-import { resolveIn } from '../workspace/paths.ts';
 import { eachPiece } from './details.ts';
 import type { Claim } from './evidence.ts';
-import type { Prepared } from './prepare.ts';
-import { failureOf, type Supervision } from './work.ts';
+
+export const CHANGES = 'changes.diff';
 
 /** Types that are not named here have none: the details of a search are its file. */
-const CHANGES = 'changes.diff';
 const NAMES: Readonly<Partial<Record<TaskType, string>>> = {
   code: CHANGES,
   test: 'test-output.txt',
@@ -23,36 +19,6 @@ const NAMES: Readonly<Partial<Record<TaskType, string>>> = {
 };
 
 export const typeFileOf = (type: TaskType): string | null => NAMES[type] ?? null;
-
-/** Does the work of a run, and writes down what it changed where that is what its type of task asks for; all others pay nothing. */
-export async function withChanges<T>(
-  { host, task, prepared }: Supervision,
-  folder: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const changes = taskTypeOfTask(prepared.message) === 'code' ? await changesBefore(host.dir, prepared, folder) : null;
-  if (changes === null) return work();
-  try {
-    return await work();
-  } finally {
-    try {
-      await changes.write(join(folder, CHANGES));
-      await changes.close();
-    } catch (cause) {
-      // How the run ended counts for more than what is told of it.
-      host.warn(`${task.id}: ${CHANGES} could not be written: ${failureOf(cause).message}`);
-    }
-  }
-}
-
-async function changesBefore(dir: string, { message, ready }: Prepared, folder: string): Promise<Changes> {
-  const { workspace, git, writePaths } = ready;
-  const outputs: string[] = [];
-  if (git === null) {
-    for (const { path } of message.task.expected_outputs ?? []) outputs.push(await resolveIn(workspace, path));
-  }
-  return watchChanges({ workspace, git, dataDir: dir, within: writePaths, outputs, scratch: scratchOf(folder) });
-}
 
 /** What the workspace was, while a run is at work; whoever comes after a Baton that died throws it away. */
 export const scratchOf = (folder: string): string => join(folder, 'before');

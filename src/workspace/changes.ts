@@ -95,8 +95,20 @@ async function lookAtRepository({ workspace, dataDir, scratch }: ChangesInput, g
       // The one place where a path has to say what it is not.
       GIT_LITERAL_PATHSPECS: '0',
     },
-    paths: async () => ['--', '.', ...(isInside ? [`:(exclude,literal)${relative(workspace, dataDir)}`] : [])],
+    paths: async () => ['--', '.', ...(isInside ? [notBelow(relative(workspace, dataDir))] : [])],
   };
+}
+
+/**
+ * All below a path left out, as a pattern: git refuses to add anything where a path that is left out is ignored as well, and knows it by its plain
+ * name only.
+ */
+function notBelow(path: string): string {
+  const plain = [...path].map((c, i) => {
+    if (i === 0) return `[${/[!^\]\\-]/.test(c) ? '\\' : ''}${c}]`;
+    return /[*?[\]\\]/.test(c) ? `\\${c}` : c;
+  });
+  return `:(exclude,glob)${plain.join('')}/**`;
 }
 
 /** A list with `:` between, in which a quoted item stands for itself. */
