@@ -1,7 +1,7 @@
 /** `baton inbox`, and a person's answers to what stands there: `approve`, `reject`, `changes`, `answer`. */
 import type { Store } from '../core/store.ts';
 import type { AnswerStatus } from '../runtime/answer-meaning.ts';
-import { type AnsweredItem, answerQuestion, type PersonsWord } from '../runtime/answers.ts';
+import { type AnsweredItem, answeredJson, answerQuestion, type PersonsWord } from '../runtime/answers.ts';
 import { answerParts } from '../runtime/host-answers.ts';
 import { openHost } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
@@ -70,7 +70,7 @@ export async function answer(id: string, status: AnswerStatus, options: AnswerOp
   };
   await reading(globals, async (store, dir) => {
     const answered = await asCaller(store, dir, word);
-    if (globals.json) printJson(answerJson(answered));
+    if (globals.json) printJson(answeredJson(answered));
     else print(told(answered));
   });
 }
@@ -87,15 +87,6 @@ async function asCaller(store: Store, dir: string, word: PersonsWord): Promise<A
     await host.close();
   }
 }
-
-const answerJson = ({ item, answer: said, output, task, made, nodes }: AnsweredItem): object => ({
-  ...item,
-  answer: said,
-  output,
-  status: task?.status ?? null,
-  tasks: made.map((one) => one.id),
-  nodes: nodes.map((node) => node.id),
-});
 
 function told({ item, answer: said, task, made, nodes }: AnsweredItem): string {
   const words = [said.text, said.comment].filter((word) => word !== null).join(' ');

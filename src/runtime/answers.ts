@@ -52,6 +52,17 @@ export interface AnsweredItem {
   readonly nodes: readonly Node[];
 }
 
+/** As other programs read it: the item, with its answer and what came of it. */
+export const answeredJson = ({ item, answer, output, task, made, nodes }: AnsweredItem): object => ({
+  ...item,
+  answer,
+  output,
+  /** Of the task that waited, now. */
+  status: task?.status ?? null,
+  tasks: made.map(({ id }) => id),
+  nodes: nodes.map(({ id }) => id),
+});
+
 export async function answerQuestion(parts: AnswerParts, word: PersonsWord, by: Actor): Promise<AnsweredItem> {
   const found = await findAsked(parts.store, word.id);
   if (by.kind !== 'person') return refuse(parts, found, word, by);

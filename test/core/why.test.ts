@@ -133,7 +133,7 @@ test('a deadletter waits for a person, and what depends on it for the deadletter
   await w.claim();
   await w.say({ type: 'run.fail', run: `${ID}-r1`, code: 'E_TIMEOUT', message: 'too slow' }, RUNTIME);
   expect((await w.why(ID)).waitsFor).toEqual([
-    { for: 'person', text: 'a person to try it again', try: [`baton task retry ${ID}`] },
+    { for: 'person', ask: ID, text: 'a person to try it again', try: [`baton task retry ${ID}`] },
   ]);
   const blocked = await w.why(NEXT);
   expect(blocked.because.slice(1)).toMatchObject([

@@ -11,8 +11,10 @@ import { eventRoutes } from './events.ts';
 import { createFeed, HEARTBEAT_MS } from './feed.ts';
 import { createGuard } from './guard.ts';
 import { createRequests, healthRoutes } from './health.ts';
+import { inboxRoutes } from './inbox.ts';
 import { mcp } from './mcp.ts';
 import { messageRoutes } from './messages.ts';
+import { nodeRoutes } from './nodes.ts';
 import { openApi } from './openapi.ts';
 import { openclawRoutes } from './openclaw.ts';
 import { json, problemOf } from './problems.ts';
@@ -64,6 +66,8 @@ export function createApi(options: ApiOptions): HttpApi {
     ...taskRoutes,
     ...runRoutes,
     ...messageRoutes,
+    ...nodeRoutes,
+    ...inboxRoutes,
     ...eventRoutes,
     ...openclawRoutes,
     ...healthRoutes(requests),

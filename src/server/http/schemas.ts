@@ -1,6 +1,7 @@
 /** The shapes of what goes in and out over HTTP: they validate what comes, and `/openapi.json` is made of them. CLI.md's T, events and errors. */
 import * as z from 'zod';
 import { TASK_PRIORITIES, TASK_STATUSES } from '../../core/task.ts';
+import { ANSWER_STATUSES } from '../../runtime/answer-meaning.ts';
 
 const text = z.string().min(1);
 const most = (chars: number): z.ZodString => text.max(chars);
@@ -93,6 +94,73 @@ export const RoutedShape = z
   })
   .meta({ id: 'Routed' });
 
+const fields = z.record(z.string(), z.unknown());
+
+export const NodeShape = z
+  .looseObject({
+    node_id: z.string(),
+    node_type: z.string(),
+    metadata: fields,
+    data: fields,
+    handoff: fields,
+    lineage: z.looseObject({
+      created_from_nodes: z.array(z.string()),
+      consumed_by_nodes: z.array(z.string()),
+    }),
+  })
+  .meta({ id: 'Node' });
+
+export const LineageShape = z
+  .looseObject({
+    nodes: z.array(NodeShape),
+    edges: z.array(z.looseObject({ from: z.string(), to: z.string(), relation: z.string().nullable() })),
+    isCut: z.boolean().describe('there are more than are told here'),
+  })
+  .meta({ id: 'Lineage' });
+
+export const InboxItemShape = z
+  .looseObject({
+    id: z.string().describe('ask-1, or the task that waits'),
+    kind: z.enum(['approval', 'uncertainty', 'review', 'failure']),
+    question: z.string(),
+    options: z.array(z.looseObject({ option: z.string(), impact: z.string().nullable() })),
+    since: z.iso.datetime(),
+    blocks: z.array(z.string()).describe('the tasks that cannot go on before it is answered'),
+    task: z.string().nullable(),
+    node: z.string().nullable(),
+    reason: z.string().nullable(),
+    session: z.string(),
+    nextStage: z.string().nullable(),
+  })
+  .meta({ id: 'InboxItem' });
+
+export const AnsweredShape = z
+  .looseObject({
+    ...InboxItemShape.shape,
+    answer: z.looseObject({
+      status: z.enum(ANSWER_STATUSES),
+      text: z.string().nullable(),
+      comment: z.string().nullable(),
+      by: z.string(),
+      at: z.iso.datetime(),
+      node: z.string().nullable(),
+    }),
+    output: fields.nullable().describe('the answer as an OUTPUT by user'),
+    status: Status.nullable().describe('of the task that waited, now'),
+    tasks: z.array(z.string()).describe('the tasks that it made'),
+    nodes: z.array(z.string()),
+  })
+  .meta({ id: 'Answered' });
+
+export const AnswerBody = z
+  .strictObject({
+    status: z.enum(ANSWER_STATUSES),
+    text: most(10_000).optional().describe('an option by its name or number, or words; with answered'),
+    comment: most(10_000).optional(),
+    next: most(256).optional().describe('the stage that goes on, where it is approved'),
+  })
+  .meta({ id: 'Answer' });
+
 export const ErrorShape = z
   .looseObject({
     error: z.looseObject({ code: z.string(), message: z.string(), hint: z.string().nullable() }),
@@ -150,6 +218,20 @@ export const ListQuery = z.strictObject({
   session: text.optional(),
   limit: z.coerce.number().int().min(1).optional().describe('at most so many'),
 });
+export const NodesQuery = z.strictObject({
+  type: z.array(text).optional(),
+  domain: text.optional(),
+  stage: text.optional().describe('the stage that it goes to next'),
+  session: text.optional(),
+  task: text.optional().describe('the task that wrote it'),
+  text: most(1_000).optional().describe('words that stand somewhere in it'),
+  limit: z.coerce.number().int().min(1).optional().describe('at most so many'),
+});
+export const LineageQuery = z.strictObject({
+  direction: z.enum(['up', 'down', 'both']).optional(),
+  hops: z.coerce.number().int().min(1).max(1_000).optional(),
+});
+export const InboxQuery = z.strictObject({ session: text.optional() });
 export const MessagesQuery = z.strictObject({
   as: most(256).optional().describe('a person who speaks for an agent; refused to a run'),
 });

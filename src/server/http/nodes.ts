@@ -1,0 +1,127 @@
+/** `/v1/nodes` and `POST /v1/graph`: the knowledge graph, read by type, text and lineage, and written through the router like every message. */
+import { BatonError } from '../../core/errors.ts';
+import { nodeJson } from '../../core/node-json.ts';
+import type { WholeNode } from '../../core/store.ts';
+import { bodyBytes } from './body.ts';
+import { type Api, type Call, queryOf, senderOf, stream } from './call.ts';
+import { json } from './problems.ts';
+import { JSON_TYPE, type Route, TEXT_TYPE } from './routes.ts';
+import { LineageQuery, LineageShape, MessagesQuery, NodeShape, NodesQuery, RoutedShape } from './schemas.ts';
+
+export const nodeRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/v1/nodes',
+    summary: 'nodes in the order in which they came; a run sees those of its session',
+    access: 'run',
+    query: NodesQuery,
+    answers: { [JSON_TYPE]: NodeShape.array() },
+    async handle(api, call) {
+      const query = queryOf(NodesQuery, call, ['type']);
+      const bound = await sessionBound(api, call);
+      return stream(api, call, JSON_TYPE, (until) => listed(api, query, bound, until));
+    },
+  },
+  {
+    method: 'get',
+    path: '/v1/nodes/:id',
+    summary: 'a node, with all that is written in it and known of it',
+    access: 'run',
+    answers: { [JSON_TYPE]: NodeShape },
+    handle: async (api, call) => json(nodeJson(await reachedNode(api, call))),
+  },
+  {
+    method: 'get',
+    path: '/v1/nodes/:id/lineage',
+    summary: 'what a node comes from, and what came from it',
+    access: 'run',
+    query: LineageQuery,
+    answers: { [JSON_TYPE]: LineageShape },
+    handle: lineage,
+  },
+  {
+    method: 'post',
+    path: '/v1/graph',
+    summary: 'the GRAPH_UPDATE blocks and the OUTPUT of a text, as one report: all of it or nothing',
+    access: 'run',
+    query: MessagesQuery,
+    takes: { [TEXT_TYPE]: null },
+    answers: { [JSON_TYPE]: RoutedShape.array() },
+    async handle({ router }, call) {
+      const { as } = queryOf(MessagesQuery, call);
+      const sender = senderOf(call.caller, 'http', as);
+      return json(await router.take(await bodyBytes(call.request), sender));
+    },
+  },
+];
+
+/** The session that a run is bound to; undefined for a person, who sees all. */
+async function sessionBound({ host }: Api, { caller }: Call): Promise<string | undefined> {
+  if (caller.kind === 'person') return undefined;
+  const task = await host.store.find(caller.task);
+  if (task === undefined) throw new BatonError('E_NOT_FOUND', `there is no task ${caller.task}`);
+  return task.session;
+}
+
+async function reachedNode(api: Api, call: Call): Promise<WholeNode> {
+  const id = call.param('id');
+  const node = await api.host.store.node(id);
+  if (node === undefined) throw new BatonError('E_NOT_FOUND', `there is no node ${id}`, 'see: baton graph list');
+  const bound = await sessionBound(api, call);
+  if (bound === undefined || node.session === bound) return node;
+  throw new BatonError('E_PERMISSION_DENIED', `expected a run to ask for a node of its session ${bound}, got ${id}`);
+}
+
+async function* listed(
+  { host }: Api,
+  { limit = Infinity, ...query }: ReturnType<typeof NodesQuery.parse>,
+  bound: string | undefined,
+  until: AbortSignal,
+): AsyncGenerator<string> {
+  const { type, domain, stage, task, text, session = bound } = query;
+  let count = 0;
+  let held = '[';
+  // What a run asks of another session it does not see.
+  const isBeyond = bound !== undefined && session !== bound;
+  const filter = {
+    ...(type === undefined ? {} : { type }),
+    ...(domain === undefined ? {} : { domain }),
+    ...(stage === undefined ? {} : { stage }),
+    ...(task === undefined ? {} : { task }),
+    ...(text === undefined ? {} : { text }),
+    ...(session === undefined ? {} : { session }),
+  };
+  for await (const node of isBeyond ? [] : host.store.nodes(filter)) {
+    if (until.aborted || count >= limit) break;
+    held += `${count === 0 ? '' : ',\n'}${JSON.stringify(nodeJson(node))}`;
+    count++;
+    if (held.length < 65_536) continue;
+    yield held;
+    held = '';
+  }
+  yield `${held}]\n`;
+}
+
+/** Whole nodes are large; who wants more asks for fewer hops, or node by node. */
+const MOST_NODES = 1_000;
+
+async function lineage(api: Api, call: Call): Promise<Response> {
+  const { direction = 'both', hops } = queryOf(LineageQuery, call);
+  const { id, session } = await reachedNode(api, call);
+  const { store } = api.host;
+  const found = await store.lineage(id, {
+    up: direction !== 'down',
+    down: direction !== 'up',
+    most: MOST_NODES,
+    ...(hops === undefined ? {} : { hops }),
+  });
+  const bound = call.caller.kind === 'run' ? session : undefined;
+  const nodes: WholeNode[] = [];
+  for (const node of found?.nodes ?? []) {
+    const whole = bound === undefined || node.session === bound ? await store.node(node.id) : undefined;
+    if (whole !== undefined) nodes.push(whole);
+  }
+  const seen = new Set(nodes.map((node) => node.id));
+  const edges = (found?.edges ?? []).filter(({ from, to }) => seen.has(from) && seen.has(to));
+  return json({ nodes: nodes.map(nodeJson), edges, isCut: found?.isCut ?? false });
+}
