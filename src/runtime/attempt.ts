@@ -28,6 +28,7 @@ import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
 import { type Surroundings, surround } from './surroundings.ts';
 import { programTurn, remoteTurn, type TurnEnd } from './turn.ts';
+import { bindsUpon } from './upon.ts';
 import { LEASE_MS, type Supervision } from './work.ts';
 
 export interface Attempt {
@@ -185,6 +186,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
         ...(contextFile === null ? [] : [{ path: contextFile, writable: false }]),
         ...bindsOf(ready),
         ...tools.binds,
+        ...(await bindsUpon(host, task)),
       ],
       folder,
       ...(host.door === null ? {} : { url: host.door.url }),

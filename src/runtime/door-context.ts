@@ -8,6 +8,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { openInside } from './inside.ts';
+import { JOINED_CHARS, type JoinedResult, joined, resultOf } from './joined.ts';
 
 /** The more important comes first; what does not fit any more is left out, and that is said. */
 export async function contextOf(
@@ -20,18 +21,18 @@ export async function contextOf(
   const parts = [headOf(task, message), section('Objective', message.task.objective)];
   const outputs = (message.task.expected_outputs ?? []).map(({ path }) => `- ${path}`);
   if (outputs.length > 0) parts.push(section('Expected outputs', outputs.join('\n')));
-  for (const id of task.dependsOn) {
-    const other = await store.find(id);
-    if (other !== undefined) parts.push(section(`Builds upon ${id}`, told(other)));
-  }
+  const upon = await Promise.all(task.dependsOn.map((id) => store.find(id)));
+  const results = upon.flatMap((other) => (other === undefined ? [] : [resultOf(other)]));
+  const where = `baton report ${task.session}`;
+  if (results.length > 0) parts.push(section('Builds upon', joined(results, JOINED_CHARS, where)));
   const parent = task.parentId === null ? undefined : await store.find(task.parentId);
   if (parent !== undefined) parts.push(section(`Part of ${parent.id}`, told(parent)));
   for (const { ref, text } of await referred(store, task, dir, maxChars)) parts.push(section(`Context: ${ref}`, text));
-  const children: string[] = [];
+  const children: JoinedResult[] = [];
   for await (const other of store.tasks({ session: task.session })) {
-    if (other.parentId === task.id) children.push(`- ${other.id} (${other.status}): ${told(other)}`);
+    if (other.parentId === task.id) children.push(resultOf(other));
   }
-  if (children.length > 0) parts.push(section('Children', children.join('\n')));
+  if (children.length > 0) parts.push(section('Children', joined(children, JOINED_CHARS, where)));
   return within(parts, maxChars);
 }
 

@@ -199,14 +199,15 @@ describe('nothing floods', () => {
     const sizes: [string, object, number][] = [
       ['aof_task_create', { title: 'x' }, 6000],
       ['aof_task_list', {}, 21_000],
-      ['baton_wait', { taskIds: [TASK] }, 21_000],
+      ['baton_wait', { taskIds: [TASK] }, 2_001],
       ['aof_message', { text: 'x' }, 40_000],
       ['baton_report', { status: 'success', summary: 's' }, 1000],
       ['baton_context', { maxChars: 1000 }, 1300],
     ];
     for (const [tool, input, most] of sizes) {
       const { text, structured } = await call(tool, input);
-      expect([tool, text.length <= (tool === 'baton_context' ? 1000 : 500)]).toEqual([tool, true]);
+      const words = tool === 'baton_context' ? 1000 : tool === 'baton_wait' ? 2000 : 500;
+      expect([tool, text.length <= words]).toEqual([tool, true]);
       expect([tool, JSON.stringify(structured).length < most]).toEqual([tool, true]);
       expect(`${text}${JSON.stringify(structured)}`).not.toContain('\u0007');
     }

@@ -58,8 +58,7 @@ async function call(door: Door, name: string, given: unknown): Promise<CallToolR
     const input = given ?? {};
     check(tool, input);
     const { structured, text } = await tool.call(door, input);
-    // What was to be told at length has its own limit, the context's.
-    const told = tool.name === 'baton_context' ? text : words(text);
+    const told = tool.isLong ? text : words(text);
     return { structuredContent: { ...structured }, content: [{ type: 'text', text: told }] };
   } catch (cause) {
     // Without structured content: clients hold that to the schema of a success.

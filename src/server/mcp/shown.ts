@@ -7,6 +7,7 @@ import type { TaskJson } from '../../core/task-json.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
 import type { Routed } from '../../runtime/doors.ts';
+import { byNeed, JOINED_CHARS } from '../../runtime/joined.ts';
 
 /** In characters. */
 const MOST = { text: 500, title: 200, summary: 600, reason: 300, name: 120 } as const;
@@ -73,6 +74,47 @@ export const shownTask = (task: TaskJson): ShownTask => ({
   updatedAt: task.updatedAt,
   uri: taskUri(task.id),
 });
+
+/** What a task came to, and no more: many of them reach a parent at once. */
+export const ShownResult = z.object({
+  id: z.string(),
+  status: z.string(),
+  summary: z.string().nullable(),
+  cause: z.object({ code: z.string(), message: z.string() }).nullable().describe('why it is blocked or has failed'),
+  uri: z.string().describe('the resource with all of it'),
+});
+export type ShownResult = z.infer<typeof ShownResult>;
+
+/** Characters of JSON around what is said of one. */
+const AROUND_ONE = 180;
+const AROUND_ALL = 40;
+
+/** Results of several tasks within one bound, which they share; what needs somebody comes first where there is no room for all. */
+export function shownResults(tasks: readonly TaskJson[]): { tasks: ShownResult[]; more: number } {
+  const most = Math.floor((JOINED_CHARS - AROUND_ALL) / AROUND_ONE);
+  const some = tasks.length > most ? tasks.toSorted(byNeed).slice(0, most) : tasks;
+  const share = Math.floor((JOINED_CHARS - AROUND_ALL) / Math.max(1, some.length)) - AROUND_ONE;
+  const shown = some.map(({ id, status, summary, cause }) => {
+    // Where both are told, each has half of the room.
+    const half = summary === null || cause === null ? share : Math.floor(share / 2);
+    const why = cause === null ? null : inJson(cause.message, Math.min(half, MOST.reason));
+    return {
+      id,
+      status,
+      summary: summary === null ? null : inJson(summary, Math.min(half, MOST.summary)),
+      cause: cause === null || why === null ? null : { code: cut(cause.code, 40), message: why },
+      uri: taskUri(id),
+    };
+  });
+  return { tasks: shown, more: tasks.length - shown.length };
+}
+
+/** Cut so that it takes no more than so much in JSON, where some characters are written with several. */
+function inJson(text: string, most: number): string {
+  let said = cut(text, Math.max(0, most));
+  while (said !== '' && JSON.stringify(said).length - 2 > most) said = cut(said, Math.floor(said.length * 0.7));
+  return said;
+}
 
 /** As many as fit, from the first on. */
 export function shownTasks(tasks: readonly TaskJson[]): { tasks: ShownTask[]; more: number } {

@@ -1,8 +1,20 @@
 /** The table of tools: what each is called, takes and gives, and what it asks of the door. No tool knows who calls it; the door does. */
 import * as z from 'zod';
 import type { Door } from '../../runtime/doors.ts';
+import { joined, resultOf } from '../../runtime/joined.ts';
 import * as inputs from './inputs.ts';
-import { cut, ShownRouted, ShownTask, shownRouted, shownTask, shownTasks, taskLine, words } from './shown.ts';
+import {
+  cut,
+  ShownResult,
+  ShownRouted,
+  ShownTask,
+  shownResults,
+  shownRouted,
+  shownTask,
+  shownTasks,
+  taskLine,
+  words,
+} from './shown.ts';
 
 export interface ToolResult {
   readonly structured: Readonly<Record<string, unknown>>;
@@ -17,6 +29,8 @@ export interface Tool {
   readonly output: z.ZodObject;
   /** It changes nothing. */
   readonly reads: boolean;
+  /** Its text has a limit of its own. */
+  readonly isLong: boolean;
   call(door: Door, input: unknown): Promise<ToolResult>;
 }
 
@@ -26,6 +40,7 @@ interface Defined<In extends z.ZodObject, Out extends z.ZodObject> {
   readonly input: In;
   readonly output: Out;
   readonly reads?: boolean;
+  readonly isLong?: boolean;
   call(
     door: Door,
     input: z.infer<In>,
@@ -35,6 +50,7 @@ interface Defined<In extends z.ZodObject, Out extends z.ZodObject> {
 /** The server has looked at the input by the tool's own schema before it is called. */
 const tool = <In extends z.ZodObject, Out extends z.ZodObject>(name: string, defined: Defined<In, Out>): Tool => ({
   reads: false,
+  isLong: false,
   ...defined,
   name,
   call: (door, input) => defined.call(door, input as z.infer<In>),
@@ -42,6 +58,8 @@ const tool = <In extends z.ZodObject, Out extends z.ZodObject>(name: string, def
 
 const OneTask = z.object({ task: ShownTask });
 const SomeTasks = z.object({ tasks: z.array(ShownTask), more: z.number().describe('how many are not shown') });
+
+const SomeResults = z.object({ tasks: z.array(ShownResult), more: z.number().describe('how many are not shown') });
 
 const DEFAULT_LIST = 20;
 const DEFAULT_CONTEXT_CHARS = 4000;
@@ -140,6 +158,7 @@ export const TOOLS: readonly Tool[] = [
     input: inputs.Context,
     output: z.object({ context: z.string() }),
     reads: true,
+    isLong: true,
     async call(door, { maxChars = DEFAULT_CONTEXT_CHARS }) {
       // The one text that may be longer: it is what was asked for, and how long it may be was said.
       const context = cut(await door.context({ maxChars }), maxChars);
@@ -151,11 +170,18 @@ export const TOOLS: readonly Tool[] = [
     description:
       'Waits until one of the tasks has ended or changed, under a minute; then says how they are. Call it again to go on waiting.',
     input: inputs.Wait,
-    output: SomeTasks,
+    output: SomeResults,
     reads: true,
+    isLong: true,
     async call(door, { taskIds, timeoutMs = DEFAULT_WAIT_MS }) {
-      const shown = shownTasks(await door.wait({ taskIds, timeoutMs }));
-      return { structured: shown, text: lines(shown.tasks, shown.more, 'None of them has changed.') };
+      const tasks = await door.wait({ taskIds, timeoutMs });
+      // Its id is where all of it is found.
+      const text = joined(
+        tasks.map((task) => resultOf(task, null)),
+        undefined,
+        'aof_task_list',
+      );
+      return { structured: shownResults(tasks), text: text === '' ? 'None of them has changed.' : text };
     },
   }),
 ];
