@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { BatonError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Globals } from './globals.ts';
+import { addGraphCommands } from './graph-commands.ts';
 import { addHooksCommands } from './hooks-commands.ts';
 import { fail } from './io.ts';
 import { type AddCommand, notEmpty } from './options.ts';
@@ -81,6 +82,7 @@ function program(): Command {
   addTaskCommands(baton, command);
   addPeopleCommands(command);
   addStoreCommands(command);
+  addGraphCommands(baton, command);
   addHooksCommands(baton, command);
 
   command('demo', 'show what Baton does, with no key and no network')

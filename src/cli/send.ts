@@ -52,7 +52,7 @@ function direct(text: string, globals: Globals, as: string | undefined): Promise
   });
 }
 
-function personSender(actor: Actor, as: string | undefined): Sender {
+export function personSender(actor: Actor, as: string | undefined): Sender {
   if (as === undefined) return { channel: 'cli', run: null, agent: null, actor };
   if (actor.kind !== 'person') {
     throw new BatonError(
@@ -64,7 +64,7 @@ function personSender(actor: Actor, as: string | undefined): Sender {
   return { channel: 'cli', run: null, agent: as, actor: { ...actor, name: `user as ${as}` } };
 }
 
-function overSocket(path: string, text: string): Promise<readonly Routed[]> {
+export function overSocket(path: string, text: string): Promise<readonly Routed[]> {
   return new Promise((resolve, reject) => {
     let said = '';
     const socket = createConnection({ path, allowHalfOpen: true });

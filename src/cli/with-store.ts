@@ -1,6 +1,6 @@
 /** Opens the store for one command and closes it behind it; and how a person asks something of it. */
 import { randomUUID } from 'node:crypto';
-import type { TaskMessage } from '../core/laws/messages.ts';
+import type { AnyMessage } from '../core/laws/messages.ts';
 import type { Answer, Store } from '../core/store.ts';
 import { openStore } from '../store/open.ts';
 import { actorOf } from './caller.ts';
@@ -27,7 +27,7 @@ async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promis
 
 type Done = Extract<Answer, { tasks: unknown }>;
 
-export async function ask(store: Store, message: TaskMessage): Promise<Done> {
+export async function ask(store: Store, message: AnyMessage): Promise<Done> {
   const answer = await store.send({ message, by: await actorOf(store), request: randomUUID() });
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;

@@ -210,7 +210,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
 }
 
 /** The word of a list that another one is closest to; the first of several. */
-function nearest(word: string, known: readonly string[]): string {
+export function nearest(word: string, known: readonly string[]): string {
   const edits = known.map((candidate) => editsBetween(word, candidate));
   return known[edits.indexOf(Math.min(...edits))] as string;
 }

@@ -270,7 +270,10 @@ const asList = (value: unknown): unknown[] => (!isSaid(value) ? [] : Array.isArr
 /** `adrs: […]`, `specifications: […]`, in the order in which they were picked. */
 function byType(sources: readonly Source[]): Record<string, string[]> {
   const groups: Record<string, string[]> = {};
-  for (const { type, id } of sources) (groups[pluralKey(type)] ??= []).push(id);
+  for (const { type, id } of sources) {
+    const key = pluralKey(type);
+    groups[key] = [...(groups[key] ?? []), id];
+  }
   return groups;
 }
 

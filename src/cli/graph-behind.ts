@@ -1,0 +1,78 @@
+/** What stands behind a node: the task and the run that wrote it, what that cost, and the files it left. All from recorded facts. */
+import type { Node } from '../core/node.ts';
+import type { Store, StoredRecord } from '../core/store.ts';
+import { runsOf, type TaskJson } from '../core/task-json.ts';
+import { isFields } from '../protocol/text/fields.ts';
+
+export interface Behind {
+  readonly task: string;
+  readonly run: string | null;
+  readonly agent: string | null;
+  readonly model: string | null;
+  /** Of the run where that was counted; else of its task. */
+  readonly cost: TaskJson['cost'];
+  readonly files: readonly { readonly path: string; readonly status: string; readonly hash: string | null }[];
+}
+
+/** Null where a person wrote it. Nodes of one run are looked up once. */
+export function createBehind(store: Store): (node: Pick<Node, 'task' | 'run'>) => Promise<Behind | null> {
+  const known = new Map<string, Promise<Behind | null>>();
+  return ({ task, run }) => {
+    if (task === null) return Promise.resolve(null);
+    const key = run ?? task;
+    const found = known.get(key) ?? lookUp(store, task, run);
+    known.set(key, found);
+    return found;
+  };
+}
+
+async function lookUp(store: Store, id: string, run: string | null): Promise<Behind | null> {
+  const task = await store.find(id);
+  if (task === undefined) return null;
+  const history = await store.history(id);
+  const its = runsOf(history, id).find((other) => other.id === run) ?? null;
+  const { usd, tokensInput, tokensOutput } = task.cost;
+  return {
+    task: id,
+    run,
+    agent: its?.agent ?? task.routing.agent,
+    model: its?.model ?? null,
+    cost: costOf(history, run) ?? { usd, tokens_input: tokensInput, tokens_output: tokensOutput },
+    files: filesOf(history, run),
+  };
+}
+
+const eventsOf = (history: readonly StoredRecord[], type: string, run: string | null): Record<string, unknown>[] =>
+  history
+    .flatMap(({ events }) => events)
+    .filter((event) => event.type === type && (run === null || event.run === run))
+    .map(({ detail }) => ({ ...detail }));
+
+/** As the run's last word on its use tells it. */
+function costOf(history: readonly StoredRecord[], run: string | null): TaskJson['cost'] | null {
+  const last = run === null ? undefined : eventsOf(history, 'run.usage', run).at(-1);
+  if (last === undefined) return null;
+  const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
+  return {
+    usd: number(last['usd']),
+    tokens_input: number(last['tokensInput']),
+    tokens_output: number(last['tokensOutput']),
+  };
+}
+
+/** What Baton saw of the run's artifacts when it last looked. */
+function filesOf(history: readonly StoredRecord[], run: string | null): Behind['files'] {
+  const artifacts = eventsOf(history, 'run.evidence', run).at(-1)?.['artifacts'];
+  if (!Array.isArray(artifacts)) return [];
+  return artifacts.filter(isFields).flatMap(({ path, status, hash }) =>
+    typeof path === 'string'
+      ? [
+          {
+            path,
+            status: typeof status === 'string' ? status : 'UNKNOWN',
+            hash: typeof hash === 'string' ? hash : null,
+          },
+        ]
+      : [],
+  );
+}

@@ -1,0 +1,86 @@
+/** `baton graph load`: what is needed of a node, if the checklist lets it through; who uses it is written down. */
+import { randomUUID } from 'node:crypto';
+import { BatonError } from '../core/errors.ts';
+import { nodeJson } from '../core/node-json.ts';
+import type { Store } from '../core/store.ts';
+import { runOfCaller } from '../process/caller.ts';
+import { writeYaml } from '../protocol/text/yaml.ts';
+import { connectDoor } from '../runtime/door-client.ts';
+import { loadNode } from '../runtime/loading.ts';
+import { actorOf } from './caller.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { dataOf } from './graph-text.ts';
+import { print, printJson, Refused } from './io.ts';
+import { safe } from './text.ts';
+import { writing } from './with-store.ts';
+
+interface Options extends Globals {
+  readonly as?: string;
+  readonly require?: readonly string[];
+}
+
+export async function loadFromGraph(id: string, { as, require: required = [], ...globals }: Options): Promise<void> {
+  const socket = process.env['BATON_SOCKET'] || null;
+  if (as !== undefined && (socket !== null || runOfCaller() !== null)) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      '--as is for people, and this comes from a run',
+      'leave it out: the run is known',
+    );
+  }
+  if (socket !== null) return loadInRun(socket, id, required, globals.json);
+  await writing(globals, async (store, dir) => {
+    const found = await loadNode({ store, config: readConfig(dir) }, id, required);
+    if ('refusal' in found) throw refusedAs(found.refusal);
+    if (as !== undefined) await noteUse(store, id, as);
+    const node = as === undefined ? found.node : ((await store.node(id)) ?? found.node);
+    if (globals.json) printJson(nodeJson(node));
+    else printFields(dataOf(node), required);
+  });
+}
+
+const refusedAs = ({
+  code,
+  message,
+  hint,
+}: {
+  code: BatonError['code'];
+  message: string;
+  hint: string | null;
+}): Refused => new Refused(code, message, hint);
+
+async function noteUse(store: Store, node: string, as: string): Promise<void> {
+  const actor = await actorOf(store);
+  if (actor.kind !== 'person') {
+    const sentence = '--as is for people, and nobody can tell who this is while a run is live';
+    throw new BatonError('E_PERMISSION_DENIED', sentence, 'say it from a terminal, or when nothing runs');
+  }
+  const task = await store.find(as);
+  if (task === undefined && (await store.node(as)) === undefined) {
+    throw new BatonError('E_NOT_FOUND', `expected a task or a node with --as, and there is no ${as}`);
+  }
+  const answer = await store.send({
+    message: { type: 'graph.load', node, by: task === undefined ? { node: as } : { task: task.id } },
+    by: { ...actor, name: `user as ${as}` },
+    request: randomUUID(),
+  });
+  if (answer.kind === 'refused') throw refusedAs(answer.refusal);
+}
+
+async function loadInRun(socket: string, id: string, required: readonly string[], json: boolean): Promise<void> {
+  const door = await connectDoor(socket);
+  try {
+    const loaded = await door.load({ node: id, ...(required.length === 0 ? {} : { require: required }) });
+    if (json) printJson(loaded);
+    else print(safe(writeYaml(loaded)));
+  } finally {
+    await door.close();
+  }
+}
+
+/** Just what was asked for; all where nothing was. */
+function printFields(data: Readonly<Record<string, unknown>>, required: readonly string[]): void {
+  const shown = required.length === 0 ? data : Object.fromEntries(required.map((field) => [field, data[field]]));
+  print(safe(writeYaml(shown)));
+}

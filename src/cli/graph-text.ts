@@ -1,0 +1,26 @@
+/** How nodes look to people. Whatever an agent wrote is made safe to print. */
+import type { Node } from '../core/node.ts';
+import type { WholeNode } from '../core/store.ts';
+import { titleOf } from '../protocol/output/node-words.ts';
+import { isFields } from '../protocol/text/fields.ts';
+import { dim, green, red, yellow } from './style.ts';
+import { oneLine } from './text.ts';
+
+/** `BugBrief 0.95 by bug-brief`, and what else has to be known before one builds upon it. */
+export const factsLine = (node: Node): string =>
+  [`${oneLine(node.type)} ${node.confidence}`, `by ${oneLine(node.createdBy)}`, ...marks(node)].join(' ');
+
+export function marks({ stale, approval, ready }: Node): string[] {
+  return [
+    ...(stale === null ? [] : [red('stale')]),
+    ...(approval === null ? [] : [(approval === 'approved' ? green : yellow)(approval)]),
+    ...(ready ? [] : [yellow('not ready')]),
+  ];
+}
+
+export const dataOf = ({ document }: Pick<WholeNode, 'document'>): Record<string, unknown> =>
+  isFields(document['data']) ? document['data'] : {};
+
+export const titleOfNode = (node: Pick<WholeNode, 'document'>): string => oneLine(titleOf(dataOf(node)));
+
+export const dimmed = (name: string, value: string): string => `${dim(name.padEnd(11))} ${value}`;
