@@ -5,6 +5,7 @@ import { writerInTheWay } from './laws/writes.ts';
 import { each, insert, type Lists, remove } from './lists.ts';
 import type { Question } from './question.ts';
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
+import { createSession, type MutableSession, type SessionJson } from './session.ts';
 import { expandTask, isRunning, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
 
 /** How many answered requests are remembered; a retry comes within seconds. */
@@ -22,6 +23,8 @@ export interface State extends Slice {
   /** Whether the graph is in memory; where it is not, what is taken in of it is read again when it is asked for. */
   readonly hasGraph: boolean;
   questions(): Iterable<Question>;
+  session(id: string): MutableSession | undefined;
+  sessions(): Iterable<MutableSession>;
   /** Takes in what was decided. */
   apply(facts: Facts): void;
   /** Takes in a task as a snapshot has it; all of them before anything else happens. */
@@ -29,6 +32,7 @@ export interface State extends Slice {
   /** To be called once after loading. */
   loaded(): void;
   loadQuestion(question: Question): void;
+  loadSession(session: SessionJson): void;
   /** The tasks that the answer to this request spoke of; undefined where it is not known. */
   answered(request: string): readonly string[] | undefined;
   requests(): Iterable<readonly [string, readonly string[]]>;
@@ -49,6 +53,12 @@ export function createState(readGraph: (() => Graph) | null = null): State {
     else open.delete(question.id);
     const like = byKey.get(question.key);
     if (like === undefined || like.answer === null || question.answer !== null) byKey.set(question.key, question);
+  };
+  const sessions = new Map<string, MutableSession>();
+  const sessionOf = (id: string): MutableSession => {
+    const held = sessions.get(id) ?? createSession(id);
+    sessions.set(id, held);
+    return held;
   };
   const tasks = new Map<string, Task>();
   /** By external id, in whatever sessions. */
@@ -130,6 +140,11 @@ export function createState(readGraph: (() => Graph) | null = null): State {
     questionLike: (key) => byKey.get(key),
     openQuestions: () => open.values(),
     questions: () => questions.values(),
+    session: (id) => sessions.get(id),
+    sessions: () => sessions.values(),
+    *tasksOf(session) {
+      for (const task of tasks.values()) if (task.session === session) yield task;
+    },
     lastQuestion: () => questions.size,
     leaseUntil: (run) => (signs.get(run.id) ?? run.startedAt) + run.leaseMs,
     apply(facts) {
@@ -137,6 +152,10 @@ export function createState(readGraph: (() => Graph) | null = null): State {
       for (const change of facts.graph ?? []) {
         if (change.kind === 'question') takeQuestion(change.question);
         else graph?.take(change);
+      }
+      for (const { session, put } of facts.sessions ?? []) {
+        const held = sessionOf(session);
+        for (const change of put) held.put(change);
       }
       if (facts.request !== undefined) state.remember(facts.request, facts.about);
     },
@@ -151,6 +170,7 @@ export function createState(readGraph: (() => Graph) | null = null): State {
       for (const task of tasks.values()) if (task.status === 'ready') queue.put(task, isOpen(task));
     },
     loadQuestion: takeQuestion,
+    loadSession: (session) => void sessions.set(session.id, createSession(session.id, session)),
     answered: (request) => requests.get(request),
     requests: () => requests,
     remember(request, about) {

@@ -6,9 +6,13 @@ import type { Event, Facts, Refusal } from './laws/decision.ts';
 import type { Actor, AnyMessage } from './laws/messages.ts';
 import type { Edge, Node } from './node.ts';
 import type { Question } from './question.ts';
+import type { SessionJson } from './session.ts';
 import type { Task, TaskStatus } from './task.ts';
 
-/** One decision as the store keeps it: `seq` counts without gaps from 1. */
+/**
+ * One decision as the store keeps it: `seq` counts without gaps from 1. Changes of nodes are told without their documents (`document` is null),
+ * which are read with the nodes: a record stays small.
+ */
 export interface StoredRecord extends Facts {
   readonly seq: number;
 }
@@ -27,6 +31,8 @@ export type Answer =
       /** Only where it speaks of any. */
       readonly nodes?: readonly Node[];
       readonly questions?: readonly Question[];
+      /** What is to be said, where a law has words for it. */
+      readonly reply?: string;
     }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
@@ -45,6 +51,14 @@ export interface NodeFilter {
   readonly task?: string;
   /** Words that stand somewhere in the node, in any case. */
   readonly text?: string;
+  /** Only those that came after this node; none where it is not there. */
+  readonly after?: string;
+}
+
+export interface QuestionFilter {
+  /** Those that nobody has answered, or the others. */
+  readonly open?: boolean;
+  readonly session?: string;
 }
 
 /** A node with all that is written in it and known of it. */
@@ -114,11 +128,14 @@ export interface Store {
   nodes(filter?: NodeFilter): AsyncIterable<WholeNode>;
   /** Both ways where nothing is said; undefined where there is no such node. */
   lineage(id: string, query?: LineageQuery): Promise<Lineage | undefined>;
-  /** Edges that were added, beside lineage; of one node, or all. */
+  /** Edges that were added, beside lineage; of one node, those that begin at it first, or all in the order in which they came. */
   edges(id?: string): Promise<readonly Edge[]>;
   question(id: string): Promise<Question | undefined>;
   /** In the order in which they were asked. */
-  questions(filter?: { readonly open?: boolean; readonly session?: string }): Promise<readonly Question[]>;
+  questions(filter?: QuestionFilter): Promise<readonly Question[]>;
+  /** What a session remembers besides its tasks; undefined where nothing was ever said in it. */
+  session(id: string): Promise<SessionJson | undefined>;
+  sessions(): Promise<readonly SessionJson[]>;
   /** The records that touched a task, oldest first. */
   history(id: string): Promise<readonly StoredRecord[]>;
   eventsAfter(query: EventQuery): AsyncIterable<StoredRecord>;

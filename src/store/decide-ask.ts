@@ -17,16 +17,19 @@ export function decideAsk(state: State, { message, by, request }: Ask, now: numb
 
 const NODE = 'node:';
 const QUESTION = 'question:';
+const REPLY = 'reply:';
 
-/** The tasks, nodes and questions that an answer speaks of, as they are now. */
+/** The tasks, nodes and questions that an answer speaks of, as they are now, and what is to be said. */
 export function answer(state: State, kind: 'changed' | 'same', about: readonly string[]): Answer {
   const tasks: Task[] = [];
   const nodes: Node[] = [];
   const questions: Question[] = [];
+  let reply: string | undefined;
   for (const key of about) {
     // Only where a node is named: the graph may not have been read yet.
     if (key.startsWith(NODE)) put(nodes, state.graph.node(key.slice(NODE.length)));
     else if (key.startsWith(QUESTION)) put(questions, state.question(key.slice(QUESTION.length)));
+    else if (key.startsWith(REPLY)) reply = key.slice(REPLY.length);
     else put(tasks, state.task(key));
   }
   return {
@@ -34,6 +37,7 @@ export function answer(state: State, kind: 'changed' | 'same', about: readonly s
     tasks,
     ...(nodes.length === 0 ? {} : { nodes }),
     ...(questions.length === 0 ? {} : { questions }),
+    ...(reply === undefined ? {} : { reply }),
   };
 }
 

@@ -81,6 +81,8 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
     edges: async (id) => findEdges(state, id),
     question: async (id) => state.question(id),
     questions: async (filter) => findQuestions(state, filter),
+    session: async (id) => state.session(id)?.json(),
+    sessions: async () => [...state.sessions()].map((session) => session.json()),
     history: async (id) => records.filter((record) => touches(record, id)),
     async *eventsAfter({ after, task, session, follow }) {
       const until = follow === undefined ? undefined : AbortSignal.any([follow, closing.signal]);

@@ -6,10 +6,13 @@ import { type Decision, refused, type Slice, same } from './decision.ts';
 import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
 import { applyGraph, loadNode, staleNodes } from './graph.ts';
+import * as locks from './locks.ts';
 import type { Actor, AnyMessage, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { answerQuestion } from './questions.ts';
+import { rollBack, takeCheckpoint } from './rollback.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
+import * as session from './session.ts';
 import { reportTask, update, withMessage } from './told.ts';
 
 export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number): Decision {
@@ -56,6 +59,40 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return staleNodes(draft, message);
     case 'question.answer':
       return answerQuestion(draft, message);
+    case 'session.save':
+      return session.save(draft, message);
+    case 'session.clear':
+      return session.clear(draft, message);
+    case 'session.variable':
+      return session.setVariable(draft, message);
+    case 'session.lock':
+      return locks.lock(draft, message);
+    case 'session.unlock':
+      return locks.unlock(draft, message);
+    case 'session.wait':
+      return locks.wait(draft, message);
+    case 'session.signal':
+      return locks.signal(draft, message);
+    case 'session.send':
+      return session.sendLetter(draft, message);
+    case 'session.subscribe':
+      return session.subscribe(draft, message);
+    case 'session.read':
+      return session.readLetters(draft, message);
+    case 'session.depend':
+      return session.depend(draft, message);
+    case 'session.delegated':
+      return session.delegated(draft, message);
+    case 'session.checkpoint':
+      return takeCheckpoint(draft, message);
+    case 'session.rollback':
+      return rollBack(draft, message);
+    case 'session.import':
+      return session.importContext(draft, message);
+    case 'session.exported':
+      return session.exported(draft, message);
+    case 'session.end':
+      return session.endSession(draft, message);
     case 'note':
       return note(draft, message);
   }

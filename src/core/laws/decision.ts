@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Edge, Node } from '../node.ts';
 import type { Question } from '../question.ts';
+import type { Session, SessionChange } from '../session.ts';
 import type { Run, Task } from '../task.ts';
 import type { Actor, Claimer, Texts } from './messages.ts';
 
@@ -40,6 +41,10 @@ export interface Slice {
   openQuestions(): Iterable<Question>;
   /** The highest number of a question given out. */
   lastQuestion(): number;
+  /** What a session remembers; undefined where nothing was ever said in it. */
+  session(id: string): Session | undefined;
+  /** Its tasks. It may look at all there are. */
+  tasksOf(session: string): Iterable<Task>;
 }
 
 /** New values of a task's fields. A new task has all that it does not have by default. */
@@ -80,9 +85,10 @@ export interface Facts {
   readonly events: readonly Event[];
   readonly changes: readonly Change[];
   readonly graph?: readonly GraphChange[];
+  readonly sessions?: readonly SessionChange[];
   /** Makes a retry of the same request act once. */
   readonly request?: string;
-  /** What the answer speaks of: tasks by their id, nodes as `node:<id>`, questions as `question:<id>`. */
+  /** What the answer speaks of: tasks by their id, nodes as `node:<id>`, questions as `question:<id>`; and what is to be said, as `reply:<text>`. */
   readonly about: readonly string[];
 }
 

@@ -1,4 +1,6 @@
 /** A decision in the making: what a law has changed so far is what it sees next. */
+
+import type { Put } from '../session.ts';
 import type { Run, Task, TaskStatus } from '../task.ts';
 import type { Change, Decision, Event, Slice } from './decision.ts';
 import { type GraphDraft, openGraphDraft } from './graph-draft.ts';
@@ -17,6 +19,8 @@ export interface Draft {
   set(id: string, fields: Partial<Task>, texts?: Texts): Task;
   /** A new status, the end of a run that it ends, and the event. Whether it is legal has been asked before. */
   transition(id: string, to: TaskStatus, fields: Partial<Task>, detail?: Readonly<Record<string, unknown>>): Task;
+  /** A value of a session's table; null takes it out. */
+  put(session: string, ...change: Put): void;
   event(type: string, task: string | null, run?: string | null, detail?: Readonly<Record<string, unknown>>): void;
   decision(session: string, about: readonly string[]): Decision;
 }
@@ -25,6 +29,7 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
   const tasks = new Map<string, Task>();
   const changes = new Map<string, { set: Partial<Task>; texts?: Texts }>();
   const events: Event[] = [];
+  const puts = new Map<string, Put[]>();
   /** Dependents that are made here; the slice does not know them yet. */
   const newDependents = new Map<string, string[]>();
 
@@ -68,6 +73,11 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
       draft.event('task.transitioned', id, after.run?.id, { from: before.status, to, ...detail });
       return after;
     },
+    put(session, ...change) {
+      const list = puts.get(session);
+      if (list === undefined) puts.set(session, [change]);
+      else list.push(change);
+    },
     event(type, task, run, detail) {
       events.push({
         type,
@@ -79,7 +89,10 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     decision(session, about) {
       const list: Change[] = [...changes].map(([task, change]) => ({ task, ...change }));
       const graph = draft.graph.changes;
-      const more = graph.length === 0 ? {} : { graph };
+      const more = {
+        ...(graph.length === 0 ? {} : { graph }),
+        ...(puts.size === 0 ? {} : { sessions: [...puts].map(([id, put]) => ({ session: id, put })) }),
+      };
       return { kind: 'changed', facts: { at: now, session, by, events, changes: list, ...more, about } };
     },
   };

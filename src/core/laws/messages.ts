@@ -1,6 +1,7 @@
 /** What can be asked of tasks, the knowledge graph and questions. Plain data, so that it crosses a socket as it is. */
 import type { ApprovalStatus, GraphUpdate } from '../node.ts';
 import type { Outcome } from '../report.ts';
+import type { Checkpoint, LockPriority } from '../session.ts';
 import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus } from '../task.ts';
 
 /** Who asks, as the channel knows it, never as the message says. */
@@ -238,5 +239,110 @@ export type GraphMessage =
       readonly next?: NextStage;
     };
 
+/** Who gives a command in a session: a name, its run where it is one, how urgent it is, and whether it may decide over others. */
+export interface Speaker {
+  readonly agent: string;
+  readonly run: string | null;
+  readonly priority: LockPriority;
+  /** A person, or the agent that the session is led by. */
+  readonly leads: boolean;
+}
+
+/** What the session language asks to be remembered. The answer's `reply` is the document's. */
+export type SessionMessage =
+  | {
+      readonly type: 'session.save';
+      readonly session: string;
+      readonly key: string;
+      readonly value: string;
+      readonly persistent: boolean;
+      readonly speaker: Speaker;
+    }
+  | { readonly type: 'session.clear'; readonly session: string; readonly speaker: Speaker }
+  | { readonly type: 'session.variable'; readonly session: string; readonly name: string; readonly value: string }
+  | {
+      readonly type: 'session.lock';
+      readonly session: string;
+      readonly resource: string;
+      readonly seconds: number;
+      readonly speaker: Speaker;
+    }
+  | { readonly type: 'session.unlock'; readonly session: string; readonly resource: string; readonly speaker: Speaker }
+  /** Begins to wait, or says that it is over: `reply` is `ready`, `waits:<n>` with the number of this wait, or `deadlock:<path>`. */
+  | {
+      readonly type: 'session.wait';
+      readonly session: string;
+      readonly condition: string;
+      readonly seconds: number;
+      readonly speaker: Speaker;
+      /** The wait that is asked about once more. */
+      readonly wait?: number;
+      /** It is given up. */
+      readonly over?: boolean;
+    }
+  | {
+      readonly type: 'session.signal';
+      readonly session: string;
+      readonly condition: string;
+      readonly value: string;
+      readonly speaker: Speaker;
+    }
+  | {
+      readonly type: 'session.send';
+      readonly session: string;
+      /** To all who listen to a channel, or to one agent. */
+      readonly to: { readonly channel: string } | { readonly agent: string };
+      readonly text: string;
+      readonly speaker: Speaker;
+    }
+  | {
+      readonly type: 'session.subscribe';
+      readonly session: string;
+      readonly channel: string;
+      readonly on: boolean;
+      readonly speaker: Speaker;
+    }
+  /** Letters that were read, and need not be kept. */
+  | { readonly type: 'session.read'; readonly session: string; readonly agent: string; readonly upTo: number }
+  | {
+      readonly type: 'session.depend';
+      readonly session: string;
+      readonly agent: string;
+      readonly task: string;
+      readonly speaker: Speaker;
+    }
+  | { readonly type: 'session.delegated'; readonly session: string; readonly agent: string; readonly task: string }
+  | {
+      readonly type: 'session.checkpoint';
+      readonly session: string;
+      readonly checkpoint: Omit<Checkpoint, 'at' | 'by' | 'state' | 'variables' | 'tasks'>;
+      /** The id that its files are kept under; the next one where there is none. */
+      readonly id?: string;
+      readonly speaker: Speaker;
+    }
+  /** The files are as they were; now all the rest is. */
+  | {
+      readonly type: 'session.rollback';
+      readonly session: string;
+      readonly id: string;
+      readonly kept: string | null;
+      readonly files: number;
+      /** The tasks that are done since, each as it is to be made anew. */
+      readonly anew: readonly { readonly task: string; readonly made: NewTask }[];
+      readonly speaker: Speaker;
+    }
+  | {
+      readonly type: 'session.import';
+      readonly session: string;
+      readonly mode: 'merge' | 'replace';
+      readonly state: Readonly<Record<string, { readonly value: string; readonly persistent: boolean }>>;
+      readonly variables: Readonly<Record<string, string>>;
+      readonly tasks?: readonly NewTask[];
+      readonly speaker: Speaker;
+    }
+  | { readonly type: 'session.exported'; readonly session: string; readonly file: string; readonly items: number }
+  /** All that was not exported is forgotten. */
+  | { readonly type: 'session.end'; readonly session: string; readonly speaker: Speaker };
+
 /** All that can be asked of a store. */
-export type AnyMessage = TaskMessage | GraphMessage;
+export type AnyMessage = TaskMessage | GraphMessage | SessionMessage;

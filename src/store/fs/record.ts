@@ -83,6 +83,7 @@ export function encodeLine(
     events: facts.events,
     changes: facts.changes.map(compact),
     graph: facts.graph,
+    sessions: facts.sessions,
     back,
     batch: batch ?? undefined,
   });

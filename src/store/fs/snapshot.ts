@@ -1,6 +1,7 @@
 /** The state as of one record, so that a start reads it and the journal's tail. A file of lines: a header, a task each, an end. */
 import { join } from 'node:path';
 import type { Question } from '../../core/question.ts';
+import type { SessionJson } from '../../core/session.ts';
 import { expandTask, type SparseTask, sparseTask, type Task } from '../../core/task.ts';
 import type { Disk } from './disk.ts';
 import { emptyFold, type Folded, type Mark, type Places } from './folded.ts';
@@ -17,6 +18,7 @@ interface Header {
   readonly requests: readonly (readonly [request: string, about: readonly string[]])[];
   /** Not in a snapshot of a Baton that knew none, like what follows. */
   readonly questions?: readonly Question[];
+  readonly sessions?: readonly SessionJson[];
   /** The record that the graph's file ends with, and how far nothing is missing in it. */
   readonly graph?: Mark & { readonly base: number };
 }
@@ -36,6 +38,7 @@ export function readSnapshot(disk: Disk, layout: Layout): Folded | null {
     const { seq, day, size } = header;
     const folded = Object.assign(emptyFold(), { seq, day, size });
     for (const question of header.questions ?? []) folded.state.loadQuestion(question);
+    for (const session of header.sessions ?? []) folded.state.loadSession(session);
     readMarks(folded, header);
     for (const [session, hash] of header.heads) folded.heads.set(session, hash);
     for (const [request, about] of header.requests) folded.state.remember(request, about);
@@ -98,6 +101,7 @@ export function takeMoment(folded: Folded): Moment {
       heads: [...folded.heads],
       requests: [...folded.state.requests()],
       questions: [...folded.state.questions()],
+      sessions: [...folded.state.sessions()].map((session) => session.json()),
       ...(base === null ? {} : { graph: { base, ...(from ?? { seq, day, size }) } }),
     },
     tasks,

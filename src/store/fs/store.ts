@@ -167,6 +167,8 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     edges: (id) => read(() => findEdges(engine.folded.state, id)),
     question: (id) => read(() => engine.folded.state.question(id)),
     questions: (filter) => read(() => findQuestions(engine.folded.state, filter)),
+    session: (id) => read(() => engine.folded.state.session(id)?.json()),
+    sessions: () => read(() => [...engine.folded.state.sessions()].map((session) => session.json())),
     history: (id) => readDisk(() => reader.history(id)),
     async *eventsAfter(query) {
       open();

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Edge } from '../../core/node.ts';
 import type { Question } from '../../core/question.ts';
+import type { SessionJson } from '../../core/session.ts';
 import type { Answer, Check, Lineage, Store, StoredRecord, Verification, WholeNode } from '../../core/store.ts';
 import type { Task } from '../../core/task.ts';
 import { closedStore } from './closed.ts';
@@ -130,6 +131,8 @@ export async function openShared(options: SharedOptions): Promise<Store> {
     edges: (id) => call<readonly Edge[]>('edges', id),
     question: (id) => call<Question | undefined>('question', id),
     questions: (filter) => call<readonly Question[]>('questions', filter),
+    session: (id) => call<SessionJson | undefined>('session', id),
+    sessions: () => call<readonly SessionJson[]>('sessions'),
     history: (id) => call<readonly StoredRecord[]>('history', id),
     eventsAfter: ({ follow, ...query }) =>
       stream<StoredRecord>({ of: 'events', query, follow: follow !== undefined }, follow),

@@ -110,6 +110,8 @@ export async function openDurable(file: string, options: DurableOptions = {}): P
     edges: async () => [],
     question: async () => undefined,
     questions: async () => [],
+    session: async () => undefined,
+    sessions: async () => [],
     history: async (id) => lines.filter(({ record }) => record.about.includes(id)).map(({ record }) => record),
     async *eventsAfter({ after, follow }) {
       for (let at = after; ; ) {

@@ -1,0 +1,177 @@
+/** What a session remembers (shared agent protocol §6, §16): keys and variables, mailboxes, dependencies, its end. */
+import { type Session, TABLES, type TableName } from '../session.ts';
+import { isRunning, taskOfRun } from '../task.ts';
+import { add } from './add.ts';
+import { type Decision, refused, same } from './decision.ts';
+import type { Draft } from './draft.ts';
+import type { SessionMessage } from './messages.ts';
+
+type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>;
+
+/** §6. */
+export const MOST_KEYS = 20;
+/** Of what nobody reads, the oldest goes. */
+const MOST_LETTERS = 200;
+const MOST_NAMES = 1_000;
+
+export const replied = (reply: string): string => `reply:${reply}`;
+
+/** A session that is over, or never was, begins with the first thing that is said in it. */
+export function begin(draft: Draft, id: string): Session | undefined {
+  const session = draft.slice.session(id);
+  if (session !== undefined && session.fact('startedAt') !== undefined && session.fact('endedAt') === undefined) {
+    return session;
+  }
+  draft.put(id, 'facts', 'startedAt', draft.now);
+  if (session?.fact('endedAt') !== undefined) draft.put(id, 'facts', 'endedAt', null);
+  return session;
+}
+
+export const isAlive = (draft: Draft, run: string | null): boolean => {
+  if (run === null) return true;
+  const task = draft.task(taskOfRun(run) ?? '');
+  return task?.run?.id === run && isRunning(task);
+};
+
+const table = <T extends TableName>(session: Session | undefined, name: T): ReturnType<Session['table']> =>
+  session?.table(name) ?? new Map();
+
+export function save(draft: Draft, message: Of<'session.save'>): Decision {
+  const { session: id, key, value, persistent, speaker } = message;
+  const state = table(begin(draft, id), 'state');
+  if (!state.has(key) && state.size >= MOST_KEYS) {
+    return refused('E003', `expected at most ${MOST_KEYS} keys in the session ${id}, and ${key} would be one more`);
+  }
+  draft.put(id, 'state', key, { value, persistent, by: speaker.agent, at: draft.now });
+  return draft.decision(id, [replied(`saved:${key}`)]);
+}
+
+export function clear(draft: Draft, { session: id }: Of<'session.clear'>): Decision {
+  const session = draft.slice.session(id);
+  const keys = [...table(session, 'state').keys()];
+  if (keys.length === 0) return same(replied('cleared'));
+  for (const key of keys) draft.put(id, 'state', key, null);
+  draft.event('session.cleared', null, null, { keys });
+  return draft.decision(id, [replied('cleared')]);
+}
+
+export function setVariable(draft: Draft, { session: id, name, value }: Of<'session.variable'>): Decision {
+  const variables = table(begin(draft, id), 'variables');
+  if (!variables.has(name) && variables.size >= MOST_NAMES) {
+    return refused(
+      'E003',
+      `expected at most ${MOST_NAMES} variables in the session ${id}, and ${name} would be one more`,
+    );
+  }
+  draft.put(id, 'variables', name, value);
+  return draft.decision(id, [replied(`saved:${name}`)]);
+}
+
+export function sendLetter(draft: Draft, { session: id, to, text, speaker }: Of<'session.send'>): Decision {
+  const session = begin(draft, id);
+  const listeners = 'agent' in to ? [to.agent] : ((table(session, 'subscribers').get(to.channel) ?? []) as string[]);
+  const readers = listeners.filter((agent) => 'agent' in to || agent !== speaker.agent);
+  const channel = 'agent' in to ? null : to.channel;
+  let number = session?.fact('letters') ?? 0;
+  for (const reader of readers) {
+    number += 1;
+    draft.put(id, 'letters', String(number), { to: reader, from: speaker.agent, channel, text, at: draft.now });
+    dropOldest(draft, id, session, reader);
+  }
+  if (readers.length > 0) draft.put(id, 'facts', 'letters', number);
+  draft.event('session.sent', null, speaker.run, {
+    ...(channel === null ? { to: readers[0] } : { channel }),
+    from: speaker.agent,
+    text,
+    readers: readers.length,
+  });
+  return draft.decision(id, [replied(`sent:${readers.length}`)]);
+}
+
+function dropOldest(draft: Draft, id: string, session: Session | undefined, reader: string): void {
+  const mine = [...(session?.table('letters') ?? [])].filter(([, { to }]) => to === reader);
+  for (const [key] of mine.slice(0, Math.max(0, mine.length + 1 - MOST_LETTERS))) draft.put(id, 'letters', key, null);
+}
+
+export function subscribe(draft: Draft, { session: id, channel, on, speaker }: Of<'session.subscribe'>): Decision {
+  const session = begin(draft, id);
+  const all = session?.table('subscribers') ?? new Map<string, readonly string[]>();
+  const now = all.get(channel) ?? [];
+  const reply = replied(`${on ? 'subscribed' : 'unsubscribed'}:${channel}`);
+  if (now.includes(speaker.agent) === on) return same(reply);
+  if (on && !all.has(channel) && all.size >= MOST_NAMES) {
+    return refused(
+      'E003',
+      `expected at most ${MOST_NAMES} channels in the session ${id}, and ${channel} would be one more`,
+    );
+  }
+  const after = on ? [...now, speaker.agent] : now.filter((agent) => agent !== speaker.agent);
+  draft.put(id, 'subscribers', channel, after.length === 0 ? null : after);
+  return draft.decision(id, [reply]);
+}
+
+export function readLetters(draft: Draft, { session: id, agent, upTo }: Of<'session.read'>): Decision {
+  const letters = [...(draft.slice.session(id)?.table('letters') ?? [])];
+  const read = letters.filter(([key, { to }]) => to === agent && Number(key) <= upTo);
+  if (read.length === 0) return same();
+  for (const [key] of read) draft.put(id, 'letters', key, null);
+  return draft.decision(id, []);
+}
+
+export function depend(draft: Draft, { session: id, agent, task, speaker }: Of<'session.depend'>): Decision {
+  begin(draft, id);
+  const held = draft.slice.session(id)?.table('depends').size ?? 0;
+  if (held >= MOST_NAMES) return refused('E003', `expected at most ${MOST_NAMES} dependencies in the session ${id}`);
+  draft.put(id, 'depends', `${speaker.agent} ${agent} ${task}`, { by: speaker.agent, agent, task, at: draft.now });
+  draft.event('session.depends', null, speaker.run, { by: speaker.agent, agent, task });
+  return draft.decision(id, [replied('ack')]);
+}
+
+export function delegated(draft: Draft, { session: id, agent, task }: Of<'session.delegated'>): Decision {
+  begin(draft, id);
+  draft.put(id, 'facts', 'delegated', { agent, task });
+  return draft.decision(id, []);
+}
+
+export function exported(draft: Draft, { session: id, file, items }: Of<'session.exported'>): Decision {
+  begin(draft, id);
+  draft.put(id, 'facts', 'exported', draft.now);
+  draft.event('context.exported', null, null, { file, items });
+  return draft.decision(id, []);
+}
+
+export function importContext(draft: Draft, message: Of<'session.import'>): Decision {
+  const { session: id, mode, state, variables, tasks = [], speaker } = message;
+  const session = begin(draft, id);
+  const before = session?.table('state') ?? new Map();
+  const after = new Set([...(mode === 'merge' ? before.keys() : []), ...Object.keys(state)]);
+  if (after.size > MOST_KEYS) {
+    return refused('E003', `expected at most ${MOST_KEYS} keys in the session ${id}, and there would be ${after.size}`);
+  }
+  if (mode === 'replace') for (const key of before.keys()) draft.put(id, 'state', key, null);
+  for (const [key, { value, persistent }] of Object.entries(state)) {
+    draft.put(id, 'state', key, { value, persistent, by: speaker.agent, at: draft.now });
+  }
+  for (const [name, value] of Object.entries(variables)) draft.put(id, 'variables', name, value);
+  if (tasks.length > 0) {
+    const made = add(draft, tasks);
+    if (made.kind === 'refused') return made;
+  }
+  draft.event('context.imported', null, speaker.run, { mode, keys: Object.keys(state), tasks: tasks.length });
+  return draft.decision(id, []);
+}
+
+/** What is left of a session that is over: when that was, and what could be gone back to. */
+const LEFT: readonly TableName[] = ['facts', 'checkpoints'];
+
+export function endSession(draft: Draft, { session: id }: Of<'session.end'>): Decision {
+  const session = draft.slice.session(id);
+  if (session === undefined || session.fact('endedAt') !== undefined) return same();
+  for (const name of TABLES) {
+    if (LEFT.includes(name)) continue;
+    for (const key of session.table(name).keys()) draft.put(id, name, key, null);
+  }
+  draft.put(id, 'facts', 'endedAt', draft.now);
+  draft.event('session.closed', null, null, {});
+  return draft.decision(id, []);
+}
