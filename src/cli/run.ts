@@ -10,13 +10,17 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
+import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
+import { withHandedOn } from './handed-on.ts';
+import { waysOf } from './inbox.ts';
 import { note, print, printJson } from './io.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { withRealWrites } from './real-writes.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
+import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
 import { untilStopped } from './until-stopped.ts';
 import { ask, writing } from './with-store.ts';
@@ -71,7 +75,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
       progress.end();
       if (options.json) await printLast(host, after, report);
       else print(await blockFor(host, after));
-      conclude(after, leaving.aborted);
+      await conclude(store, after, leaving.aborted);
     } finally {
       progress.end();
       await host.close();
@@ -186,7 +190,7 @@ async function wakeUp(store: Store, task: Task, progress: Progress): Promise<voi
   else progress.say(`${name} is ${task.status} already; nothing is run for it`);
 }
 
-/** `--wait`: until a person has answered, and what came of the answer. */
+/** `--wait`: until a person has answered, and what came of the answer; stages that were handed on to among it. */
 async function untilAnswered(
   host: Host,
   ids: readonly string[],
@@ -195,24 +199,47 @@ async function untilAnswered(
   progress: Progress,
 ): Promise<void> {
   for (;;) {
-    const waiting: string[] = [];
-    for (const id of ids) {
-      const task = await host.store.find(id);
-      if (task?.status === 'review' || task?.status === 'blocked') waiting.push(id);
-    }
-    if (waiting.length === 0 || leaving.aborted) return;
-    progress.say(`waits for a person: ${waiting.join(', ')}`);
-    await new Promise<void>((resolve) => {
-      const forget = host.watch.onRecord(({ changes }) => {
-        if (!changes.some(({ task, set }) => waiting.includes(task) && set.status !== undefined)) return;
-        forget();
-        resolve();
-      });
-      leaving.addEventListener('abort', () => resolve(), { once: true });
+    // From here on nothing is missed: what is answered while we look is seen when we wait.
+    let wake = (): void => {};
+    let isChanged = false;
+    const forget = host.watch.onRecord(({ changes }) => {
+      if (!changes.some(({ set }) => set.status !== undefined)) return;
+      isChanged = true;
+      wake();
     });
-    await workOn(host, { only: ids, parallel, untilEmpty: true, leaving });
+    leaving.addEventListener('abort', () => wake(), { once: true });
+    const waiting = (await together(host.store, ids)).filter(isWaiting);
+    if (waiting.length === 0 || leaving.aborted) return forget();
+    const items = await itemsOf(host.store, waiting);
+    progress.say(`waits for a person: ${items.map(named).join(', ') || waiting.map(({ id }) => id).join(', ')}`);
+    const before = new Map(waiting.map((task) => [task.id, task.updatedAt]));
+    for (;;) {
+      if (!isChanged && !leaving.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      isChanged = false;
+      const now = await Promise.all(waiting.map(({ id }) => host.store.find(id)));
+      if (leaving.aborted || now.some((task) => task !== undefined && task.updatedAt !== before.get(task.id))) break;
+    }
+    forget();
+    const only = (await together(host.store, ids)).map(({ id }) => id);
+    await workOn(host, { only, parallel, untilEmpty: true, leaving });
   }
 }
+
+const isWaiting = ({ status }: Task): boolean => status === 'review' || status === 'blocked';
+
+const named = ({ id, task }: InboxItem): string => (task === null || task === id ? id : `${id} (${task})`);
+
+/** The tasks as they are now, and what they have handed on. */
+const together = async (store: Store, ids: readonly string[]): Promise<Task[]> =>
+  withHandedOn(store, await Promise.all(ids.map(async (id) => (await store.find(id)) as Task)));
+
+/** What stands in the inbox for these tasks. */
+const itemsOf = async (store: Store, tasks: readonly Task[]): Promise<InboxItem[]> =>
+  tasks.length === 0 ? [] : (await waitingFor(store)).filter((item) => tasks.some(({ id }) => id === item.task));
 
 async function printLast(host: Host, tasks: readonly Task[], report: unknown): Promise<void> {
   const [only] = tasks;
@@ -250,13 +277,17 @@ function outcomeOf(tasks: readonly Task[]): Outcome {
   return tasks.some(({ status }) => status === 'done') ? 'partial' : 'failed';
 }
 
-/** 0 done, 1 failed, 3 waits for a person. */
-function conclude(tasks: readonly Task[], wasStopped: boolean): void {
-  for (const { id, status } of tasks) {
-    if (status === 'review' || status === 'blocked') note(`baton: ${id} waits for a person: baton why ${id}`);
+/** 0 done, 1 failed, 3 waits for a person; so for the stages that were handed on to. */
+async function conclude(store: Store, asked: readonly Task[], wasStopped: boolean): Promise<void> {
+  const tasks = await withHandedOn(store, asked);
+  const waiting = tasks.filter(isWaiting);
+  const items = await itemsOf(store, waiting);
+  for (const item of items) note(`baton: ${item.id} waits for a person: ${oneLine(item.question)}\n  ${waysOf(item)}`);
+  for (const { id } of waiting) {
+    if (!items.some(({ task }) => task === id)) note(`baton: ${id} waits for a person: baton why ${id}`);
   }
   if (wasStopped)
-    note(`baton: stopped; it goes on with the same command and --session ${tasks[0]?.session}, or with: baton work`);
+    note(`baton: stopped; it goes on with the same command and --session ${asked[0]?.session}, or with: baton work`);
   if (wasStopped || tasks.some(isLost)) process.exitCode = 1;
   else if (outcomeOf(tasks) !== 'done') process.exitCode = 3;
 }

@@ -112,7 +112,7 @@ describe('baton run', () => {
       3,
       expect.stringContaining('Not accepted: expected out.txt, and it is not there'),
     ]);
-    expect(ran.err).toMatch(/waits for a person: baton why TASK-/);
+    expect(ran.err).toMatch(/(TASK-\S+) waits for a person: .*\n {2}baton approve \1/);
     expect(baton(['task', 'list', '--json'], '', dir).json()).toMatchObject([{ status: 'review', externalId: 'T-1' }]);
   });
 
