@@ -2,6 +2,7 @@
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { storeAgreement } from './agreement.ts';
 import { storeConformance } from './conformance.ts';
+import { graphConformance } from './conformance-graph.ts';
 
 const open = async (options: { readonly now: () => number }) => {
   const store = openMemoryStore(options);
@@ -10,3 +11,4 @@ const open = async (options: { readonly now: () => number }) => {
 
 storeConformance('memory', open);
 storeAgreement('memory', open, 200);
+graphConformance('memory', open);

@@ -11,7 +11,7 @@ import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
 import { storeFailure } from './failures.ts';
 import type { Folded } from './folded.ts';
-import { type GraphMoment, takeGraphMoment, writeGraphFile } from './graph-file.ts';
+import { type GraphMoment, hashBefore, takeGraphMoment, writeGraphFile } from './graph-file.ts';
 import { loadGraph } from './graph-load.ts';
 import { type Journal, openJournal, type Written } from './journal.ts';
 import { cutBehind, fileOf } from './journal-files.ts';
@@ -131,6 +131,8 @@ export function openEngine(options: EngineOptions): Engine {
     graphTried = folded.seq;
     isGraphToMend = false;
     Object.assign(folded.graph, { next: null, isTaken: true });
+    // Where nothing has come since the start, all is on disk.
+    if (folded.day !== null) folded.hash ??= hashBefore(disk, layout, folded.day, folded.size);
     return takeGraphMoment(folded);
   };
 

@@ -10,7 +10,7 @@ import type { Folded, Mark } from './folded.ts';
 import { fileOf } from './journal-files.ts';
 import { FORMAT, type Layout } from './layout.ts';
 import { linesOf } from './lines.ts';
-import { HASH_TAIL } from './record.ts';
+import { HASH_LENGTH, HASH_TAIL } from './record.ts';
 
 interface Header extends Mark {
   readonly format: number;
@@ -217,10 +217,12 @@ export function readGraphFile(disk: Disk, layout: Layout, end: Mark): GraphFile 
 function isOfJournal(disk: Disk, layout: Layout, { seq, day, size, hash }: Header, end: Mark): boolean {
   if (seq > end.seq) return false;
   if (day === null || hash === null) return seq === 0 || day !== null;
-  const path = fileOf(layout, day);
-  if ((disk.stat(path)?.size ?? 0) < size) return false;
-  return Buffer.from(disk.readAt(path, size - HASH_TAIL, hash.length)).toString('latin1') === hash;
+  return (disk.stat(fileOf(layout, day))?.size ?? 0) >= size && hashBefore(disk, layout, day, size) === hash;
 }
+
+/** The hash of the record that ends there. */
+export const hashBefore = (disk: Disk, layout: Layout, day: string, size: number): string =>
+  Buffer.from(disk.readAt(fileOf(layout, day), size - HASH_TAIL, HASH_LENGTH)).toString('latin1');
 
 const NONE: readonly string[] = [];
 

@@ -56,7 +56,8 @@ export const GRAPH_FIELD = ',"graph":[';
 export const startOfLine = (seq: number): string => `{"seq":${seq},`;
 
 const HASH_FIELD = /,"hash":"([0-9a-f]{64})"\}$/;
-const HASH_LENGTH = ',"hash":""}'.length + 64;
+export const HASH_LENGTH = 64;
+const FIELD_LENGTH = ',"hash":""}'.length + HASH_LENGTH;
 
 /** What the first record of a session is chained to. */
 export const genesis = (session: string): string => hash('sha256', `baton session ${session}`, 'hex');
@@ -96,7 +97,7 @@ const compact = (change: StoredChange): StoredChange =>
   change.set.id === undefined ? change : { ...change, set: sparseTask(change.set as Task) };
 
 /** Whether a line ends as one does. */
-export const isEnded = (text: string): boolean => HASH_FIELD.test(text.slice(-HASH_LENGTH));
+export const isEnded = (text: string): boolean => HASH_FIELD.test(text.slice(-FIELD_LENGTH));
 
 /** The record of a line without its line end; null where it is not one. Whether it is chained is another question. */
 export function decodeLine(text: string): Line | null {
@@ -110,9 +111,9 @@ export function decodeLine(text: string): Line | null {
 }
 
 /** The hash of a line stands so many bytes before its end, line end included. */
-export const HASH_TAIL = '"}\n'.length + 64;
+export const HASH_TAIL = '"}\n'.length + HASH_LENGTH;
 
 /** Whether a line is what was written after the record with the hash `head`. */
 export function isChained(text: string, line: Line, head: string): boolean {
-  return hash('sha256', `${head}${text.slice(0, -HASH_LENGTH)}}`, 'hex') === line.hash;
+  return hash('sha256', `${head}${text.slice(0, -FIELD_LENGTH)}}`, 'hex') === line.hash;
 }

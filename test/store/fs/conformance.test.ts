@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Store } from '../../../src/core/store.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
 import { storeAgreement } from '../agreement.ts';
-import { storeConformance } from '../conformance.ts';
+import { type OpenStore, storeConformance } from '../conformance.ts';
+import { graphConformance } from '../conformance-graph.ts';
 
 type Open = (dir: string, now: () => number) => Promise<Store>;
 
@@ -28,15 +29,9 @@ const onFolder =
     };
   };
 
-storeConformance(
-  'fs',
-  onFolder((dir, now) => openFsStore(dir, { now })),
-);
-storeConformance(
-  'fs with a snapshot after every few records',
-  onFolder((dir, now) => openFsStore(dir, { now, snapshotEvery: 3 })),
-);
-storeConformance('fs, as a client of its owner', async (options) => {
+const plain: OpenStore = onFolder((dir, now) => openFsStore(dir, { now }));
+const withSnapshots: OpenStore = onFolder((dir, now) => openFsStore(dir, { now, snapshotEvery: 3 }));
+const asClient: OpenStore = async (options) => {
   // The owner has the clock; the client only asks.
   const dir = mkdtempSync(join(tmpdir(), 'baton-test-'));
   const { openShared } = await import('../../../src/store/shared/open.ts');
@@ -56,7 +51,13 @@ storeConformance('fs, as a client of its owner', async (options) => {
       rmSync(dir, { recursive: true });
     },
   };
-});
+};
+
+for (const conformance of [storeConformance, graphConformance]) {
+  conformance('fs', plain);
+  conformance('fs with a snapshot after every few records', withSnapshots);
+  conformance('fs, as a client of its owner', asClient);
+}
 storeAgreement(
   'fs',
   onFolder((dir, now) => openFsStore(dir, { now, snapshotEvery: 5 })),

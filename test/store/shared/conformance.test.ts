@@ -5,6 +5,7 @@ import type { SharedOptions } from '../../../src/store/shared/open.ts';
 import { openShared } from '../../../src/store/shared/open.ts';
 import type { OpenStore } from '../conformance.ts';
 import { storeConformance } from '../conformance.ts';
+import { graphConformance } from '../conformance-graph.ts';
 import { newFolder, removeFolders } from './crew.ts';
 
 afterAll(removeFolders);
@@ -32,3 +33,5 @@ const asClient: OpenStore = async ({ now }) => {
 
 storeConformance('shared, as its owner', asOwner);
 storeConformance('shared, as a client', asClient);
+graphConformance('shared, as its owner', asOwner);
+graphConformance('shared, as a client', asClient);
