@@ -8,7 +8,7 @@ import type { Report } from '../core/report.ts';
 import { NOTHING, plus } from '../core/session-fold.ts';
 import type { Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
-import type { Found } from '../protocol/index.ts';
+import type { Found, Message } from '../protocol/index.ts';
 import { agentActor } from './actor.ts';
 import { bindsOf, dropPlanted } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
@@ -344,12 +344,16 @@ function listen({ host, run }: Supervision, hearing: Hearing, stopper: Stopper):
   return [
     host.runs.add(run.id, {
       hear: (message) => hearing.message(message),
+      graph: () => hearing.graph,
+      mendGraph: () => hearing.mendGraph(),
       end: (code, message) => stopper.stop({ code, message, kind: 'failed' }),
     }),
     host.watch.onRecord(({ events }) => {
       for (const { type, run: of, detail } of events) {
         if (type !== 'protocol.message.received' || of !== run.id || detail?.['forward'] !== true) continue;
-        hearing.claim(detail['report'] as Report, String(detail['type']));
+        // What is said of the graph is more than a report of it.
+        if (detail['message'] !== undefined) hearing.message(detail['message'] as Message);
+        else hearing.claim(detail['report'] as Report, String(detail['type']));
       }
     }),
   ];

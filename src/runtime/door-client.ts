@@ -73,6 +73,7 @@ export async function connectDoor(socketPath: string): Promise<ConnectedDoor> {
     message: (text) => call('message', { text }),
     report: (ask) => call('report', ask),
     context: (ask) => call('context', ask),
+    load: (ask) => call('load', ask),
     wait: (ask) => call('wait', ask),
     close: () =>
       new Promise((resolve) => {

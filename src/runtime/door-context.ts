@@ -21,6 +21,10 @@ export async function contextOf(
   const parts = [headOf(task, message), section('Objective', message.task.objective)];
   const outputs = (message.task.expected_outputs ?? []).map(({ path }) => `- ${path}`);
   if (outputs.length > 0) parts.push(section('Expected outputs', outputs.join('\n')));
+  const given = task.metadata['node'];
+  if (typeof given === 'string') {
+    parts.push(section('Handed to you', `The node ${given} of the knowledge graph; load all of it with baton_load.`));
+  }
   const upon = await Promise.all(task.dependsOn.map((id) => store.find(id)));
   const results = upon.flatMap((other) => (other === undefined ? [] : [resultOf(other)]));
   const where = `baton report ${task.session}`;

@@ -73,6 +73,7 @@ export const DOOR_ARGS = {
     metrics: z.record(text, text).optional(),
   }),
   context: z.strictObject({ maxChars: z.int().min(1).optional() }),
+  load: z.strictObject({ node: text.min(1), require: texts.optional() }),
   wait: z.strictObject({ taskIds: texts.min(1), timeoutMs: z.number().min(0).optional() }),
 } as const satisfies Record<DoorMethod, z.ZodType>;
 

@@ -22,6 +22,7 @@ import { charCount } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { childMessage, taskMessage } from './child.ts';
 import { contextOf } from './door-context.ts';
+import { loadFor } from './door-load.ts';
 import { waitForTasks } from './door-wait.ts';
 import type { Door, Routed, Router, Sender } from './doors.ts';
 import { createBlockedBy, findTask } from './lookup.ts';
@@ -212,6 +213,7 @@ export function openDoor(options: DoorOptions): Door {
       if (mine === null) throw new BatonError('E_USAGE', 'expected a run to ask for its context, and this is none');
       return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars, options.dir);
     },
+    load: (ask) => asked('graph.load', async () => loadFor(parts, sender, await own(), ask)),
     async wait({ taskIds, timeoutMs }) {
       const ended = await waitForTasks(store, await asked('task.wait', () => visible(taskIds)), timeoutMs);
       return Promise.all(ended.map(shown));

@@ -3,6 +3,7 @@
  * channel, never by what is said (DESIGN: Agents). Contracts only.
  */
 import type { Actor } from '../core/laws/messages.ts';
+import type { NodeJson } from '../core/node-json.ts';
 import type { Outcome } from '../core/report.ts';
 import type { TaskJson } from '../core/task-json.ts';
 import type { Message } from '../protocol/message.ts';
@@ -18,6 +19,9 @@ export interface Sender {
   readonly agent: string | null;
   readonly actor: Actor;
 }
+
+/** A node, with the names of those fields of its data that had to be shortened. */
+export type LoadedNode = NodeJson & { readonly shortened: readonly string[] };
 
 /** What became of a message. */
 export interface Routed {
@@ -94,6 +98,8 @@ export interface Door {
   }): Promise<{ readonly accepted: boolean; readonly reason: string | null }>;
   /** `baton_context`: what this run needs to know, at most `maxChars`. */
   context(ask: { readonly maxChars?: number }): Promise<string>;
+  /** `baton_load`: a node of the knowledge graph that may be built upon; that it was used is written down. */
+  load(ask: { readonly node: string; readonly require?: readonly string[] }): Promise<LoadedNode>;
   /** `baton_wait`: until one of the tasks has ended or changed, or `timeoutMs` (under 55 s) has passed. */
   wait(ask: { readonly taskIds: readonly string[]; readonly timeoutMs?: number }): Promise<readonly TaskJson[]>;
 }

@@ -13,7 +13,7 @@ import { graphUpdateOf, handedOf } from '../protocol/output/graph.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import { parseJson } from '../protocol/text/fields.ts';
 import { agentActor, RUNTIME } from './actor.ts';
-import type { Host } from './host.ts';
+import type { LiveRuns } from './live-runs.ts';
 import { escalation, gapsOf, type Loadable, noNode, notLoadable, openAbout } from './loading.ts';
 import type { RepairCheck } from './repair-check.ts';
 import type { SaidGraph } from './said-graph.ts';
@@ -166,7 +166,7 @@ export const speakerOf = (task: Task, run: Run): Speaker => ({
 });
 
 /** What was written for a task is not to be built upon any more; what was handed on for it and has not begun is called off. */
-export async function takeBack({ store }: Pick<Host, 'store'>, task: Task, reason: string): Promise<void> {
+export async function takeBack({ store }: Pick<StageParts, 'store'>, task: Task, reason: string): Promise<void> {
   // Most tasks write none, and the graph need not be looked at for them.
   const history = await store.history(task.id);
   if (!history.some(({ events }) => events.some(({ type }) => type === 'node.added' || type === 'node.updated')))
@@ -185,12 +185,12 @@ const MENDABLE: readonly string[] = ['E_SCHEMA_VALIDATION', 'E_NOT_LOADABLE', 'E
 
 /** What is wrong with what a run says of the graph, while it can still be asked. */
 export const graphRepairs =
-  (host: () => Host): RepairCheck =>
+  (parts: StageParts & { readonly runs: LiveRuns }): RepairCheck =>
   async (_, { task, run }) => {
-    const ear = host().runs.get(run.id);
+    const ear = parts.runs.get(run.id);
     const said = ear?.graph?.();
     if (said === undefined || saysNothing(said)) return [];
-    const planned = await planGraph(host(), said, speakerOf(task, run));
+    const planned = await planGraph(parts, said, speakerOf(task, run));
     if ('message' in planned || !MENDABLE.includes(planned.refusal.code)) return [];
     ear?.mendGraph?.();
     return [`${planned.refusal.message}; say the blocks once more, as they should be, and the OUTPUT`];

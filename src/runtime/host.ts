@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
 import type { Supervisor, Task } from '../core/task.ts';
 import { self } from '../process/identity.ts';
@@ -13,6 +14,7 @@ import type { Used } from './meter.ts';
 import { openNotifier } from './notify.ts';
 import { createPurses, type Purses } from './purse.ts';
 import type { RepairCheck } from './repair-check.ts';
+import type { RouterOptions } from './routed.ts';
 import { type CodedRouter, createRouter } from './router.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
 
@@ -70,6 +72,8 @@ export interface Host {
   readonly router: CodedRouter;
   /** Who looks at the evidence for a claim of a task that nobody supervises; told by whoever can (`verdict.ts`). */
   judge: ((task: Task) => Promise<unknown>) | null;
+  /** Who takes a person's answers that come by message; told by whoever can (`taking.ts`). */
+  answer: NonNullable<RouterOptions['answer']> | null;
   /** Only where `baton serve` listens. */
   readonly door: HttpDoor | null;
   now(): number;
@@ -115,7 +119,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     watch,
     purses: createPurses(),
     sums: createContextSums(store, watch, dir),
-    repairs: [graphRepairs(() => host)],
+    repairs: [graphRepairs({ store, config, now, workspace, runs })],
     runs,
     router: createRouter({
       store,
@@ -125,8 +129,13 @@ export async function openHost(options: HostOptions): Promise<Host> {
       dir,
       workspace,
       judge: async (task) => host.judge?.(task),
+      answer: (word, by) => {
+        if (host.answer !== null) return host.answer(word, by);
+        throw new BatonError('E_USAGE', `nobody takes an answer to ${word.id} here`, 'try: baton inbox');
+      },
     }),
     judge: null,
+    answer: null,
     door: options.door ?? null,
     now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),

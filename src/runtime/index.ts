@@ -9,5 +9,5 @@ export { finishRollback, recover } from './recovery.ts';
 export type { RunResult } from './run.ts';
 export { type Work, workOn } from './scheduler.ts';
 export { endSession, kept, sessionReport } from './session.ts';
+export { judgeClaims } from './taking.ts';
 export { mergeAccepted } from './task-worktree.ts';
-export { judgeClaims } from './verdict.ts';

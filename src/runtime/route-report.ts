@@ -11,6 +11,7 @@ import { lastReport } from '../protocol/convert.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { TOO_LATE } from './hearing.ts';
+import { isOutput, takeOfRun } from './route-output.ts';
 import { isWatched, staleRun } from './route-who.ts';
 import {
   type Answered,
@@ -47,7 +48,13 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
     await note(options, said, WARNING, { task: task.id, run: run?.id }, { ...originOf(said), reason });
   }
   const warned = missing.length > 0 ? [WARNING] : [];
-  const claim = { ...originOf(said), outcome: report.outcome, report: keptReport(report) };
+  const claim = {
+    ...originOf(said),
+    outcome: report.outcome,
+    report: keptReport(report),
+    // Whoever finishes the run after a crash needs all of it.
+    ...(isOutput(message) ? { graph: message.value, kind: message.kind } : {}),
+  };
 
   if (run !== null && isRunning(task)) {
     const ear = options.runs.get(run.id);
@@ -79,7 +86,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         said,
         RECEIVED,
         { task: task.id, run: run.id },
-        { ...claim, forward: true, letter },
+        { ...claim, forward: true, letter, ...(isOutput(message) ? { message } : {}) },
         messageId,
       );
       // It may have been over before that was written.
@@ -88,6 +95,8 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
     }
   }
 
+  const graphed = isOutput(message) ? await takeOfRun(options, said, task) : null;
+  if (graphed !== null && graphed.result !== 'accepted') return graphed;
   const summary = shorten(report.summary.trim(), SUMMARY_CHARS);
   const answer = await options.store.send({
     message: {

@@ -2,12 +2,14 @@
 import type { Config } from '../core/config.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
+import type { Actor } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import type { Message } from '../protocol/message.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import type { AnsweredItem, PersonsWord } from './answers.ts';
 import type { Routed, Sender } from './doors.ts';
 import type { LiveRuns } from './live-runs.ts';
 
@@ -22,6 +24,8 @@ export interface RouterOptions {
   readonly workspace?: string;
   /** Looks at the evidence for a task that was reported and that nobody supervises; without it that waits in review for whoever can. */
   readonly judge?: (task: Task) => Promise<unknown>;
+  /** Takes a person's answer. */
+  readonly answer?: (word: PersonsWord, by: Actor) => Promise<AnsweredItem>;
 }
 
 /** An answer with the code of a refusal, for those who answer with codes. */

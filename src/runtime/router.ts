@@ -13,6 +13,7 @@ import type { Router, Sender } from './doors.ts';
 import { isSignOfLife, type Told, takeEvent, takeSign } from './route-event.ts';
 import { keyOfHandoff, takeHandoff, takeHandoffAnswer, takeTask } from './route-handoff.ts';
 import { type Bodies, createBodies, takeNews } from './route-news.ts';
+import { isOutput, notTheirWord, takeOfRun, takeOutputs } from './route-output.ts';
 import { reportIn, takeReport } from './route-report.ts';
 import { isPerson, isRefusal, notTheirs, ownTask } from './route-who.ts';
 import {
@@ -46,9 +47,14 @@ export function createRouter(options: RouterOptions): CodedRouter {
     if (dialect === 'unstructured' || dialect === 'v1') return ignored('it holds no message');
     if (dialect === 'command') return ignored('a #COMMAND acts only where commands are given: baton do');
     const said: Said = { message: found, sender };
+    if (isOutput(found) && sender.run === null) return (await outputs([found], sender))[0] as Answered;
     if (!found.valid) return invalid(options, said);
     return queue(await keyOf(options, said), () => handle(options, bodies, told, said));
   };
+
+  /** What is said of the graph in one text is one report. */
+  const outputs = (found: readonly Message[], sender: Sender): Promise<readonly Answered[]> =>
+    queue('output', () => takeOutputs(options, found, sender));
 
   return {
     message,
@@ -61,7 +67,17 @@ export function createRouter(options: RouterOptions): CodedRouter {
         return [await reject(options, { message: only, sender }, undefined, why)];
       }
       // One after the other: what comes later in a text may build upon what came before.
-      for (const found of all) answers.push(await message(found, sender));
+      const ofGraph = all.filter(isOutput);
+      const isRefused = sender.run !== null && ofGraph.length > 1 && ofGraph.some(({ valid }) => !valid);
+      let told: readonly Answered[] | null = null;
+      for (const found of all) {
+        const isTogether = isOutput(found) && (sender.run === null || isRefused);
+        // A run is told at once that nothing of the text was taken; what it has said before stands.
+        if (isTogether) told ??= await outputs(ofGraph, sender);
+        answers.push(
+          isTogether ? ((told as Answered[])[ofGraph.indexOf(found)] as Answered) : await message(found, sender),
+        );
+      }
       return answers;
     },
   };
@@ -119,7 +135,9 @@ async function handle(options: RouterOptions, bodies: Bodies, told: Told, said: 
     const report = reportIn(said);
     return reject(options, said, await taskOfRunOf(options, sender), own, report === null ? {} : { report });
   }
-  if (dialect === 'output' && kind === 'GRAPH_UPDATE') return graph(options, said, own);
+  const forPeople = isOutput(message) ? notTheirWord(said) : null;
+  if (forPeople !== null) return reject(options, said, own ?? undefined, forPeople);
+  if (own !== null && dialect === 'output' && kind === 'GRAPH_UPDATE') return takeOfRun(options, said, own);
   if (dialect === 'aop2' && kind === 'TASK')
     return warned(options, said, undefined, await takeTask(options, said, own));
   if (dialect === 'aof' && kind === 'handoff.request') {
@@ -166,19 +184,14 @@ async function taskOfRunOf({ store }: RouterOptions, { run }: Sender): Promise<T
   return run === null ? undefined : store.find(taskOfRun(run) ?? '');
 }
 
-/** Nodes are kept with the run that says them, for the report that speaks of them. */
-async function graph(options: RouterOptions, said: Said, own: Task | null): Promise<Answered> {
-  const ear = own?.run === null || own === null ? undefined : options.runs.get(own.run.id);
-  if (ear === undefined || own === null) return ignored('a GRAPH_UPDATE goes to the graph: baton graph add');
-  ear.hear(said.message);
-  return { result: 'accepted', reason: null, task: own.id, events: [], code: null, hint: null };
-}
-
 /** Ours, but broken; or of a type that nobody knows. Neither changes a task. */
 async function invalid(options: RouterOptions, said: Said): Promise<Answered> {
   const { message, sender } = said;
   const errors = message.problems.filter(({ severity }) => severity === 'error');
   const task = await taskNamed(options, said);
+  // What the run prints itself its ear has heard already: nothing of the report counts any more.
+  if (isOutput(message) && sender.run !== null && sender.channel !== 'stdout')
+    options.runs.get(sender.run)?.hear(message);
   const strange = errors.find(({ code }) => code === 'E_UNKNOWN_TYPE');
   const first = strange ?? errors[0];
   const code = first?.code ?? 'E_SCHEMA_VALIDATION';

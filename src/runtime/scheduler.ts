@@ -16,7 +16,7 @@ import { watchInbox } from './inbox.ts';
 import { finishMerge, recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { tellShutdown } from './shutdown.ts';
-import { judgeClaims } from './verdict.ts';
+import { judgeClaims } from './taking.ts';
 import { LEASE_MS } from './work.ts';
 
 export interface Work {

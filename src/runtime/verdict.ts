@@ -14,6 +14,7 @@ import type { Checker } from './checks.ts';
 import { envelopeOf } from './envelope.ts';
 import { type Finding, weigh } from './evidence.ts';
 import { createFacts, type Facts } from './facts.ts';
+import { takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { createLive } from './live.ts';
 import type { CheckpointState } from './phase-work.ts';
@@ -56,14 +57,11 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
     },
     by: RUNTIME,
   });
+  // What it wrote into the graph rests on what does not hold.
+  if (findings[0] !== undefined && answer.kind === 'changed') await takeBack(host, task, findings[0].message);
   if (worktree !== null && !mayMerge) await worktree.leave(facts);
   await facts.written();
   return answer.kind === 'changed';
-}
-
-/** From now on claims of tasks that nobody supervises are judged here. */
-export function judgeClaims(host: Host): void {
-  host.judge = (task) => finishVerdict(host, task);
 }
 
 const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>

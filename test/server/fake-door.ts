@@ -1,6 +1,6 @@
 /** A door that remembers what it was asked, and answers what a test tells it to. */
 import type { TaskJson } from '../../src/core/task-json.ts';
-import type { Door } from '../../src/runtime/doors.ts';
+import type { Door, LoadedNode } from '../../src/runtime/doors.ts';
 
 export const aTask = (fields: Partial<TaskJson> = {}): TaskJson => ({
   id: 'TASK-2026-11-16-001',
@@ -31,6 +31,22 @@ export const aTask = (fields: Partial<TaskJson> = {}): TaskJson => ({
   ...fields,
 });
 
+export const aNode = (id: string, data: Readonly<Record<string, unknown>> = { summary: 's' }): LoadedNode => ({
+  node_id: id,
+  node_type: 'Findings',
+  metadata: { created_by: 'x', confidence: 0.95 },
+  data,
+  handoff: { ready_for_next: true },
+  lineage: { created_from_nodes: [], consumed_by_nodes: [] },
+  effective_confidence: 0.95,
+  approval: null,
+  stale: null,
+  session: 'default',
+  task: null,
+  run: null,
+  shortened: [],
+});
+
 export interface FakeDoor extends Door {
   readonly asked: (readonly [method: string, input: unknown])[];
 }
@@ -46,6 +62,7 @@ export function fakeDoor(answers: Partial<Door> = {}): FakeDoor {
     message: async () => [{ result: 'accepted', reason: null, task: aTask().id, events: ['run.reported'] }],
     report: async () => ({ accepted: true, reason: null }),
     context: async () => 'You make a thing.',
+    load: async ({ node }) => aNode(node),
     wait: async () => [aTask({ status: 'done' })],
   };
   const door = { ...usual, ...answers } as unknown as Record<string, (input: unknown) => Promise<unknown>>;

@@ -96,7 +96,7 @@ describe('on a data folder', () => {
     const { dir } = await dataFolder();
     const { client, err } = await connect(['--dir', dir]);
     expect(client.getServerVersion()).toMatchObject({ name: 'baton', title: 'Baton' });
-    expect((await client.listTools()).tools).toHaveLength(9);
+    expect((await client.listTools()).tools).toHaveLength(10);
     expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(3);
     expect(err()).toBe('');
   });

@@ -97,6 +97,11 @@ export const Context = z.strictObject({
   maxChars: z.int().min(200).max(20_000).describe('4000 where it is not given').exactOptional(),
 });
 
+export const Load = z.strictObject({
+  node_id: z.string().min(1).max(200).describe('the id of the node'),
+  require: z.array(name).max(LIMITS.list).describe('fields of its data that have to be there').exactOptional(),
+});
+
 export const Wait = z.strictObject({
   taskIds: z.array(name).min(1).max(LIMITS.list).describe('the tasks to wait for'),
   timeoutMs: z.int().min(0).max(LONGEST_WAIT_MS).describe('30000 where it is not given').exactOptional(),

@@ -1,5 +1,6 @@
 /** The table of tools: what each is called, takes and gives, and what it asks of the door. No tool knows who calls it; the door does. */
 import * as z from 'zod';
+import { writeYaml } from '../../protocol/text/yaml.ts';
 import type { Door } from '../../runtime/doors.ts';
 import { joined, resultOf } from '../../runtime/joined.ts';
 import * as inputs from './inputs.ts';
@@ -64,6 +65,8 @@ const SomeResults = z.object({ tasks: z.array(ShownResult), more: z.number().des
 const DEFAULT_LIST = 20;
 const DEFAULT_CONTEXT_CHARS = 4000;
 const DEFAULT_WAIT_MS = 30_000;
+/** The door has bounded the node; as YAML it is a little longer than as JSON. */
+const MOST_NODE_TEXT = 24_000;
 
 export const TOOLS: readonly Tool[] = [
   tool('aof_task_create', {
@@ -163,6 +166,26 @@ export const TOOLS: readonly Tool[] = [
       // The one text that may be longer: it is what was asked for, and how long it may be was said.
       const context = cut(await door.context({ maxChars }), maxChars);
       return { structured: { context }, text: context };
+    },
+  }),
+  tool('baton_load', {
+    title: 'Load a node',
+    description:
+      'A node of the knowledge graph by its id, if it may be built upon: the fields that you require are there, it is ready, sure enough and not stale. That you used it is written down, so load what you build upon.',
+    input: inputs.Load,
+    output: z.object({
+      node: z.record(z.string(), z.unknown()),
+      shortened: z.array(z.string()).describe('fields of its data that are too long to be shown whole'),
+    }),
+    isLong: true,
+    async call(door, { node_id: node, require: required }) {
+      const { shortened, ...loaded } = await door.load({
+        node,
+        ...(required === undefined ? {} : { require: required }),
+      });
+      const cutNote = shortened.length === 0 ? '' : `\n# shortened: ${shortened.join(', ')}`;
+      const text = cut(`${writeYaml(loaded)}${cutNote}`, MOST_NODE_TEXT);
+      return { structured: { node: loaded, shortened: [...shortened] }, text };
     },
   }),
   tool('baton_wait', {

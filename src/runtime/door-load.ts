@@ -1,0 +1,79 @@
+/** A node for a run that asks for it: what the checklist lets through, of its own session only, and no more than an agent can bear. That it was used is written down. */
+import { BatonError } from '../core/errors.ts';
+import { type NodeJson, nodeJson } from '../core/node-json.ts';
+import type { Store } from '../core/store.ts';
+import type { Task } from '../core/task.ts';
+import { shorten } from '../protocol/text/shorten.ts';
+import type { LoadedNode, Sender } from './doors.ts';
+import { loadNode } from './loading.ts';
+import { isPerson } from './route-who.ts';
+import type { RouterOptions } from './routed.ts';
+
+export interface LoadAsk {
+  readonly node: string;
+  readonly require?: readonly string[];
+}
+
+const MOST_CHARS = 20_000;
+
+/** @param mine the task of the run that asks; null where none does */
+export async function loadFor(
+  parts: Pick<RouterOptions, 'store' | 'config'>,
+  sender: Sender,
+  mine: Task | null,
+  { node: id, require: required = [] }: LoadAsk,
+): Promise<LoadedNode> {
+  if (mine === null && !isPerson(sender)) {
+    throw new BatonError('E_PERMISSION_DENIED', `expected a run or a person to load ${id}, got ${sender.actor.name}`);
+  }
+  const there = mine === null ? undefined : await parts.store.node(id);
+  if (mine !== null && there !== undefined && there.session !== mine.session) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `${id} is a node of the session ${there.session}, and this run is one of ${mine.session}`,
+    );
+  }
+  const found = await loadNode(parts, id, required);
+  if ('refusal' in found) throw new BatonError(found.refusal.code, found.refusal.message, found.refusal.hint);
+  if (mine !== null) await noteUse(parts.store, sender, mine, id);
+  return within(nodeJson(found.node), required);
+}
+
+async function noteUse(store: Store, sender: Sender, { id }: Task, node: string): Promise<void> {
+  const answer = await store.send({ message: { type: 'graph.load', node, by: { task: id } }, by: sender.actor });
+  if (answer.kind === 'refused') throw new BatonError(answer.refusal.code, answer.refusal.message, answer.refusal.hint);
+}
+
+const sizeOf = (value: unknown): number => (JSON.stringify(value) ?? '').length;
+
+/** Whole if it fits. Else what was asked for comes first, and each field has its share of the room. */
+function within(node: NodeJson, required: readonly string[]): LoadedNode {
+  const whole = { ...node, shortened: [] };
+  if (sizeOf(whole) <= MOST_CHARS) return whole;
+  // What is written beside its own sections may be long too.
+  const { data, ...rest } = node;
+  const frame = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, cut(value, MOST_CHARS / 20)]));
+  let room = MOST_CHARS - sizeOf(frame) - sizeOf(Object.keys(data)) - 1_000;
+  const isAsked = (name: string): boolean => required.includes(name);
+  const sorted = Object.keys(data).sort(
+    (a, b) => Number(isAsked(b)) - Number(isAsked(a)) || sizeOf(data[a]) - sizeOf(data[b]),
+  );
+  const shown: Record<string, unknown> = {};
+  const shortened: string[] = [];
+  for (const [i, name] of sorted.entries()) {
+    const value = data[name];
+    const share = Math.max(0, Math.floor(room / (isAsked(name) ? 1 : sorted.length - i)) - 4);
+    const piece = sizeOf(value) <= share ? value : cut(value, share);
+    if (piece !== value) shortened.push(name);
+    shown[name] = piece;
+    room = Math.max(0, room - sizeOf(piece));
+  }
+  const inOrder = Object.fromEntries(Object.keys(data).map((name) => [name, shown[name]]));
+  return { ...(frame as unknown as NodeJson), data: inOrder, shortened };
+}
+
+/** What is not a text is shown as the beginning of its JSON. Quotes and breaks take two places in JSON, so half of the room is safe. */
+function cut(value: unknown, most: number): unknown {
+  if (sizeOf(value) <= most) return value;
+  return shorten(typeof value === 'string' ? value : JSON.stringify(value), Math.floor(most / 2));
+}
