@@ -44,7 +44,9 @@ export async function addToGraph(file: string, globals: Globals): Promise<void> 
 
 /** What the router refused is the command's own failure. */
 function refuse(answers: readonly Routed[]): void {
-  const bad = answers.find(({ result }) => result !== 'accepted');
+  const all = answers.filter(({ result }) => result !== 'accepted');
+  // The one that is to blame was written down; the others only say that nothing was taken.
+  const bad = all.find(({ events }) => events.length > 0) ?? all[0];
   if (bad === undefined) return;
   const { code = null, hint = null } = bad as Routed & { code?: ErrorCode | null; hint?: string | null };
   throw new Refused(code ?? 'E_PERMISSION_DENIED', bad.reason ?? `it was ${bad.result}`, hint);

@@ -62,6 +62,7 @@ const DESIGN = 'DesignSummary';
 
 /** The lengths that texts are tried at, in characters. Below the last, a sentence would say nothing. */
 const LENGTHS = [Number.POSITIVE_INFINITY, 2_000, 1_000, 600, 400, 240, 160, 100] as const;
+const SHORT = [240, 160, 100] as const;
 const LEAST = 100;
 
 interface Part {
@@ -69,6 +70,8 @@ interface Part {
   readonly value: unknown;
   /** Never left out. */
   readonly isKept: boolean;
+  /** The same with nothing in it that is not required; the value itself where nothing is said. */
+  readonly bare?: unknown;
 }
 
 export function summarise(request: SummaryRequest): Summary {
@@ -77,33 +80,40 @@ export function summarise(request: SummaryRequest): Summary {
   const kept = parts.filter(({ isKept }) => isKept);
   const optional = parts.filter(({ isKept }) => !isKept);
   // The whole node within the bound where that can be; its data, which is what the next stage loads, in any case.
-  for (const sizeOf of [(data: Fields) => nodeOf(request, data), (data: Fields) => data]) {
-    const fits = (data: Fields): boolean => countTokens(JSON.stringify(sizeOf(data))) <= tokens;
-    const data = fitted(kept, optional, fits);
-    if (data === null) continue;
-    const dropped = optional.map(({ field }) => field).filter((field) => !Object.hasOwn(data, field));
-    const node = nodeOf(request, data);
-    return { ok: true, node, output: outputOf(request, node), tokens: countTokens(JSON.stringify(data)), dropped };
+  const fits = (value: unknown): boolean => countTokens(JSON.stringify(value)) <= tokens;
+  const data =
+    fitted(kept, optional, (found) => fits(nodeOf(request, found))) ??
+    fitted(kept, optional, fits) ??
+    firstOf([Number.POSITIVE_INFINITY, ...SHORT], (length) => bareOf(kept, length), fits);
+  if (data === null) return { ok: false, least: countTokens(JSON.stringify(bareOf(kept, LEAST))) };
+  const dropped = optional.map(({ field }) => field).filter((field) => !Object.hasOwn(data, field));
+  const node = nodeOf(request, data);
+  return { ok: true, node, output: outputOf(request, node), tokens: countTokens(JSON.stringify(data)), dropped };
+}
+
+/** The first length at which it fits. */
+function firstOf(
+  lengths: readonly number[],
+  make: (length: number) => Fields,
+  fits: (data: Fields) => boolean,
+): Fields | null {
+  for (const length of lengths) {
+    const data = make(length);
+    if (fits(data)) return data;
   }
-  return { ok: false, least: countTokens(JSON.stringify(dataOf(kept, LEAST))) };
+  return null;
 }
 
 /** The most that fits: first the optional fields get shorter, then they go one by one from the last, then the required ones get shorter. */
 function fitted(kept: readonly Part[], optional: readonly Part[], fits: (data: Fields) => boolean): Fields | null {
   const whole = dataOf(kept, Number.POSITIVE_INFINITY);
-  for (const length of LENGTHS) {
-    const data = { ...whole, ...dataOf(optional, length) };
-    if (fits(data)) return inOrder(data, kept, optional);
-  }
+  const shorter = firstOf(LENGTHS, (length) => ({ ...whole, ...dataOf(optional, length) }), fits);
+  if (shorter !== null) return inOrder(shorter, kept, optional);
   for (let count = optional.length - 1; count >= 0; count--) {
     const data = { ...whole, ...dataOf(optional.slice(0, count), LEAST) };
     if (fits(data)) return inOrder(data, kept, optional);
   }
-  for (const length of LENGTHS) {
-    const data = dataOf(kept, length);
-    if (fits(data)) return data;
-  }
-  return null;
+  return firstOf(LENGTHS, (length) => dataOf(kept, length), fits);
 }
 
 /** Required fields first, as they stand in the registry. */
@@ -114,6 +124,12 @@ const inOrder = (data: Fields, kept: readonly Part[], optional: readonly Part[])
 
 const dataOf = (parts: readonly Part[], length: number): Fields =>
   Object.fromEntries(parts.map(({ field, value }) => [field, cut(value, length)]));
+
+const bareOf = (parts: readonly Part[], length: number): Fields =>
+  dataOf(
+    parts.map((part) => ({ ...part, value: part.bare ?? part.value })),
+    length,
+  );
 
 /** Every text in a value, however deep, cut to a length. Names of nodes stay whole. */
 function cut(value: unknown, length: number): unknown {
@@ -129,11 +145,14 @@ function partsOf(request: SummaryRequest): Part[] {
   const { type, fields, sources } = request;
   if (type === DESIGN) return designParts(request);
   const own = type === 'ValidationSummary' ? validation(request) : {};
-  const parts = fields.map((field): Part => ({ field, value: own[field] ?? gathered(request, field), isKept: true }));
+  const parts = fields.map((field): Part => {
+    if (field === 'key_findings') return list(field, sources);
+    return { field, value: own[field] ?? gathered(request, field), isKept: true };
+  });
   const has = (name: string): boolean => parts.some(({ field }) => field === name);
   if (!has('summary') && !has('key_findings') && Object.keys(own).length === 0)
     parts.push({ field: 'summary', value: overview(request), isKept: false });
-  if (!has('key_findings')) parts.push({ field: 'key_points', value: entries(sources), isKept: true });
+  if (!has('key_findings')) parts.push(list('key_points', sources));
   return parts;
 }
 
@@ -146,7 +165,7 @@ function designParts(request: SummaryRequest): Part[] {
   const others = fields.filter((field) => !DESIGN_FIELDS.has(field));
   const isNeeded = (field: string): boolean => components.some(({ requiredFields }) => requiredFields.includes(field));
   return [
-    { field: 'key_decisions', value: entries(decisions.length > 0 ? decisions : sources), isKept: true },
+    list('key_decisions', decisions.length > 0 ? decisions : sources),
     { field: 'architecture_overview', value: prose?.overview ?? overview(request), isKept: true },
     { field: 'implementation_guidance', value: prose?.guidance ?? guidance(request), isKept: true },
     ...others.map((field): Part => ({ field, value: gathered(request, field), isKept: true })),
@@ -174,8 +193,19 @@ const DESIGN_FIELDS = new Set(['key_decisions', 'architecture_overview', 'implem
 /** What a decision is, what a brief asks for, what came of a task: in an entry where the node has it. */
 const TOLD = ['title', 'summary', 'decision', 'rationale'] as const;
 
-const entries = (sources: readonly Source[]): Fields[] =>
-  sources.slice(0, MOST_ENTRIES).map((source) => entry(source, TOLD, () => true));
+const entries = (sources: readonly Source[], told: readonly string[] = TOLD): Fields[] =>
+  sources.slice(0, MOST_ENTRIES).map((source) => entry(source, told, () => true));
+
+/** A list of nodes that stays, with the least that it may come to. */
+const list = (field: string, sources: readonly Source[]): Part => ({
+  field,
+  value: entries(sources),
+  isKept: true,
+  bare: entries(sources, []).map((bare, i) => (Object.keys(bare).length > 1 ? bare : entries(sources, LEADS)[i])),
+});
+
+/** What an entry has at least where its node does not say what is needed of it. */
+const LEADS = ['title', 'summary', 'decision'] as const;
 
 /** A node in a list: the fields that tell of it, and all that its own next stage needs. */
 function entry(
@@ -215,7 +245,6 @@ function validation(request: SummaryRequest): Fields {
   return {
     validation_result: result,
     priority_score: Math.round(mean * 100) / 100,
-    key_findings: entries(sources),
     recommendation: prose?.guidance ?? VALIDATED[result],
   };
 }
