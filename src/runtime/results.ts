@@ -9,6 +9,7 @@ import { lastOf, shorten } from '../protocol/text/shorten.ts';
 import type { Chosen } from './agents.ts';
 import { detailsFile, filesFoundIn, ownDetails, writeDetails } from './details.ts';
 import type { Claim, Evidence } from './evidence.ts';
+import { lastWords } from './last-words.ts';
 import type { Used } from './meter.ts';
 import { typeFileOf, writeTypeFile } from './type-files.ts';
 
@@ -80,9 +81,12 @@ export function reportOf(facts: RunFacts): Report {
 const findings = (evidence: Evidence | null): string[] =>
   (evidence?.findings ?? []).map(({ code, message }) => `${code}: ${message}`);
 
+/** Of what an agent said last that has not reported; all of it is in the details. */
+const LAST_CHARS = 500;
+
 /** What Baton found comes first: it is what the parent has to know. */
-function summaryOf({ failure, evidence, lastText }: RunFacts, said: Report, outcome: Outcome): string {
-  const words = said.summary.trim() === '' ? lastText.trim() : said.summary.trim();
+function summaryOf({ failure, evidence, lastText, report }: RunFacts, said: Report, outcome: Outcome): string {
+  const words = report === null || said.summary.trim() === '' ? lastWords(lastText, LAST_CHARS) : said.summary.trim();
   if (failure !== null)
     return [`- Failed: ${failure.message} (${failure.code})`, ...(words === '' ? [] : [words])].join('\n');
   const found = evidence?.findings ?? [];
@@ -233,7 +237,7 @@ function madeSummary(facts: RunFacts, outcome: Outcome, room: number): string {
   const left = (): number => room - lines.join('\n').length - 1;
   const files = (facts.evidence?.artifacts ?? []).map(({ path }) => oneLine(path));
   if (files.length > 0 && left() > 40) lines.push(shorten(`- Files: ${files.join(', ')}`, Math.floor(left() / 2)));
-  const words = oneLine(aop1.plainLines(stripControls(facts.lastText)).join('\n'));
+  const words = oneLine(lastWords(facts.lastText, MOST_MADE));
   const most = left() - LAST_WORDS.length;
   if (words !== '' && most > 30) lines.push(`${LAST_WORDS}${lastOf(words, most)}`);
   return lines.join('\n');

@@ -2,9 +2,9 @@
 import { BatonError } from '../core/errors.ts';
 import { emptyReport, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
-import { shorten } from '../protocol/text/shorten.ts';
 import type { Facts } from './facts.ts';
 import type { Host } from './host.ts';
+import { lastWords } from './last-words.ts';
 import type { LiveRun } from './live.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
@@ -47,7 +47,7 @@ export interface Work {
 }
 
 /** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */
-export const silentReport = (lastText: string): Report => emptyReport('needs_review', shorten(lastText.trim(), 500));
+export const silentReport = (lastText: string): Report => emptyReport('needs_review', lastWords(lastText, 500));
 
 /** How long a run may be silent before it is stale. */
 export const LEASE_MS = 60_000;

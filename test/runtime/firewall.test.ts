@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emptyReport } from '../../src/core/report.ts';
 import type { Run, Task } from '../../src/core/task.ts';
+import { probeSandbox } from '../../src/process/sandbox.ts';
 import { aop1, detect } from '../../src/protocol/index.ts';
 import { charCount } from '../../src/protocol/text/clean.ts';
 import { type JoinedResult, joined } from '../../src/runtime/joined.ts';
@@ -16,6 +17,8 @@ import { logFolder } from '../../src/runtime/places.ts';
 import { blockOf, type RunFacts } from '../../src/runtime/results.ts';
 import { EMMA, emma, output, print } from './small-agents.ts';
 import { makeWorld, type Ran, REPORT, reportText, shellWorld, taskOf, type World } from './world.ts';
+
+const isBoxed = (await probeSandbox()).ok;
 
 interface Details {
   readonly results: Readonly<Record<string, unknown>> & { readonly output: string[]; readonly errors: string[] };
@@ -373,24 +376,30 @@ describe('joined results', () => {
     );
   });
 
-  test('reach a task that builds upon others: in its prompt, and their details can be read', async () => {
-    const read = `cat > "$HOME/prompt.txt" 2>/dev/null || cat > prompt.txt`;
-    const world = await shellWorld({
-      first: `cat > /dev/null; ${print(reportText('success', '- The answer is 42.'))}`,
-      second: `${read}; ${REPORT}`,
-    });
-    const one = taskOf(world, { agent: 'first', task: { category: 'OTHER', task_id: 'ONE' } });
-    const two = taskOf(world, {
-      agent: 'second',
-      task: { category: 'OTHER', task_id: 'TWO', extensions: { x_depends_on: ['ONE'] } },
-    });
-    const [first, second] = await world.runAll([one, two]);
-    expect(second?.task.status).toBe('done');
-    const prompt = readFileSync(join(world.home, 'prompt.txt'), 'utf8');
-    const section = /Results it builds upon[\s\S]*?(?=\n\n|$)/.exec(prompt)?.[0] ?? '';
-    expect(section.length).toBeLessThanOrEqual(2000);
-    expect(section).toContain(`${first?.task.id} done: - The answer is 42.`);
-    const file = /\[(logs\/.*details\.json)\]/.exec(section)?.[1] ?? '';
-    expect(JSON.parse(readFileSync(join(world.host.dir, file), 'utf8'))).toMatchObject({ aop_version: '1.0.0' });
-  });
+  test.each(isBoxed ? (['off', 'require'] as const) : (['off'] as const))(
+    'reach a task that builds upon others: in its prompt, and their details can be read (sandbox: %s)',
+    async (sandbox) => {
+      const world = await shellWorld(
+        {
+          first: `cat > /dev/null; ${print(reportText('success', '- The answer is 42.'))}`,
+          second: `cat > prompt.txt; cat "${'$'}(sed -n 's/.*in files below \\(.*\\)):${'$'}/\\1/p' prompt.txt)/${'$'}(sed -n 's/.*\\[\\(logs.*json\\)\\]${'$'}/\\1/p' prompt.txt)" > seen.json; ${REPORT}`,
+        },
+        sandbox,
+      );
+      const one = taskOf(world, { agent: 'first', task: { category: 'OTHER', task_id: 'ONE' } });
+      const two = taskOf(world, {
+        agent: 'second',
+        task: { category: 'OTHER', task_id: 'TWO', extensions: { x_depends_on: ['ONE'] } },
+      });
+      const [first, second] = await world.runAll([one, two]);
+      expect(second?.task.status).toBe('done');
+      const prompt = world.read('prompt.txt') ?? '';
+      const section = /Results it builds upon[\s\S]*?(?=\n\n|$)/.exec(prompt)?.[0] ?? '';
+      expect(section.length).toBeLessThanOrEqual(2000);
+      expect(section).toContain(`${first?.task.id} done: - The answer is 42.`);
+      const file = /\[(logs\/.*details\.json)\]/.exec(section)?.[1] ?? '';
+      expect(world.read('seen.json')).toBe(readFileSync(join(world.host.dir, file), 'utf8'));
+      expect(world.read('seen.json')).toContain('The answer is 42.');
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyReport } from '../../../src/core/report.ts';
+import { checkSummary, plainLines } from '../../../src/protocol/aop1/checklist.ts';
 import { fromReport } from '../../../src/protocol/aop1/encode.ts';
 import { taskTypeOf } from '../../../src/protocol/aop1/limits.ts';
 import { readDetails, writeDetails } from '../../../src/protocol/aop1/schema.ts';
@@ -54,6 +55,14 @@ test('the type of a task is what its category stands for, unless it says otherwi
     'test',
     'test',
   ]);
+});
+
+test('a summary keeps out what the checklist forbids; a line that is made to be slow to look at is not', () => {
+  const text = 'First.\n    at f (/a/b.ts:1:2)\n2026-11-16 05:00 INFO x\n```\ncode\n```\nconst a = 1;\nLast.';
+  expect(plainLines(text)).toEqual(['First.', 'Last.']);
+  const begun = performance.now();
+  for (const piece of ['(/', ':1', ' (', '/.']) checkSummary(`at ${piece.repeat(30_000)}x`);
+  expect(performance.now() - begun).toBeLessThan(1000);
 });
 
 describe('a details file', () => {

@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pointer } from '../../../src/core/problem.ts';
 import { emptyReport, losses } from '../../../src/core/report.ts';
-import { stripAnsi, stripControls, utf8Length } from '../../../src/protocol/text/clean.ts';
+import { charCount, stripAnsi, stripControls, utf8Length } from '../../../src/protocol/text/clean.ts';
 import { shapeOf, tooDeep } from '../../../src/protocol/text/depth.ts';
 import { unrepeated } from '../../../src/protocol/text/fields.ts';
 import { quote } from '../../../src/protocol/text/quote.ts';
-import { shorten } from '../../../src/protocol/text/shorten.ts';
+import { lastOf, shorten, shortenChars } from '../../../src/protocol/text/shorten.ts';
 import { readYaml } from '../../../src/protocol/text/yaml.ts';
 
 test('a pointer escapes what it is made of', () => {
@@ -59,6 +60,46 @@ describe('text is shortened where a reader would', () => {
     expect(shorten('One two three four five', 15)).toBe('One two three…');
     expect(shorten('🙂'.repeat(10), 10)).toBe('🙂🙂🙂🙂…');
     expect(shorten('short', 5)).toBe('short');
+  });
+
+  test('at the end of a bullet or a paragraph; a line that is broken in its middle is none', () => {
+    expect(shorten('- one two three\n- four five six\n- seven', 35)).toBe('- one two three\n- four five six');
+    expect(shorten('Some words\n\nand some others', 18)).toBe('Some words');
+    expect(shorten('Some words that\ngo on and on', 20)).toBe('Some words that\ngo…');
+    expect(shorten('Some words here\n1. The first of many', 22)).toBe('Some words here');
+    expect(shorten('日本語。テスト文章です。もっと長い', 14)).toBe('日本語。テスト文章です。');
+  });
+
+  test('by characters, as the output protocol counts', () => {
+    expect(shortenChars('🙂'.repeat(10), 10)).toBe('🙂'.repeat(10));
+    expect(shortenChars('🙂'.repeat(11), 10)).toBe(`${'🙂'.repeat(9)}…`);
+  });
+
+  test('to its end: the last whole sentences, else the last words', () => {
+    expect(lastOf('First one. Second one. Third one is here.', 32)).toBe('Second one. Third one is here.');
+    expect(lastOf('aaa bbb ccc ddd eee fff', 10)).toBe('…eee fff');
+    expect(lastOf('🙂'.repeat(10), 10)).toBe('…🙂🙂🙂🙂');
+    expect(lastOf('short', 5)).toBe('short');
+  });
+
+  test('within its bound, from its own text, whole where there is no mark; and in no time', () => {
+    const text = fc
+      .array(fc.constantFrom('word', '. ', '\n', '- ', ' ', '🙂', '。', '1. ', '…', '\ud800'))
+      .map((all) => all.join(''));
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 60 }), (all, most) => {
+        const [first, last, chars] = [shorten(all, most), lastOf(all, most), shortenChars(all, most)];
+        expect(Math.max(first.length, last.length, charCount(chars))).toBeLessThanOrEqual(most);
+        if (!first.endsWith('…')) expect(all.startsWith(first)).toBe(true);
+        if (!last.startsWith('…')) expect(all.endsWith(last)).toBe(true);
+      }),
+    );
+    const begun = performance.now();
+    for (const piece of ['x', ' ', '\n', '. ', '1.']) {
+      shorten(piece.repeat(1e6), 5e5);
+      lastOf(piece.repeat(1e6), 5e5);
+    }
+    expect(performance.now() - begun).toBeLessThan(3000);
   });
 });
 
