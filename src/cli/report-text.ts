@@ -59,7 +59,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
     ...section('Context', [
       ...Object.entries(context.by_agent).map(([name, share]) => `${oneLine(name)}: ${contextText(share)}`),
       ...(Object.keys(context.by_agent).length > 1 ? [`all: ${contextText(context)}`] : []),
-      ...(context.includes_estimates ? [dim('tokens of long logs are estimated from a part of them')] : []),
+      ...(context.includes_estimates ? [dim('some of the tokens are an estimate')] : []),
     ]),
     '',
     `Printed by agents: ${context.characters_produced} characters; handed to the parent: ${context.characters_delivered}.`,

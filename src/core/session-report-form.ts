@@ -40,7 +40,7 @@ export interface SessionFinalReport {
   readonly artifacts: readonly ReportedArtifact[];
   readonly context: ContextShare & {
     readonly by_agent: Readonly<Record<string, ContextShare>>;
-    /** Some of the tokens were reckoned from a part of a long log. */
+    /** Some of the tokens were reckoned: from a part of a long log, or by the length of little text. */
     readonly includes_estimates: boolean;
   };
   readonly audit_trail: { readonly storage_path: string };

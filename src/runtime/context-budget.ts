@@ -22,8 +22,8 @@ export interface ContextTally {
   close(): Promise<void>;
 }
 
-/** Counting may load a vocabulary: it is done while the agent is at work, and not before. */
-const COUNT_AFTER_MS = 200;
+/** Counting may load a vocabulary: that is done while the agent is at work, and not for one that is done at once. */
+const COUNT_AFTER_MS = 1_500;
 /** So many characters wait to be counted. */
 const MOST_WAITING = 256 * 1024;
 
@@ -63,14 +63,16 @@ export function openTally(given: Supervision): ContextTally {
     under.push(keepContext(given, agent));
   };
 
-  const count = (): void => {
+  const count = (isAtWork: boolean): void => {
     clearTimeout(timer);
     timer = undefined;
+    // No token is shorter than a character: below that no mark can be passed, and what is reckoned will do.
+    const isWorthIt = isAtWork || sums.of(task.session, agent) + chars >= most * WARN_AT;
     const texts = waiting;
     waiting = [];
     chars = 0;
     for (const { of, text } of texts) {
-      const { tokens, estimated } = tokensOf(text, host.countTokens);
+      const { tokens, estimated } = tokensOf(text, host.countTokens, isWorthIt);
       untold = { ...untold, [of]: untold[of] + tokens, estimated: untold.estimated || estimated };
       sums.add(task.session, agent, run.id, tokens);
     }
@@ -81,11 +83,11 @@ export function openTally(given: Supervision): ContextTally {
     give(of, text) {
       waiting.push({ of, text });
       chars += text.length;
-      if (chars > MOST_WAITING) count();
-      else timer ??= setTimeout(count, COUNT_AFTER_MS);
+      if (chars > MOST_WAITING) count(true);
+      else timer ??= setTimeout(count, COUNT_AFTER_MS, true);
     },
     async close() {
-      count();
+      count(false);
       note();
       await Promise.all(under);
     },

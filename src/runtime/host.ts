@@ -17,6 +17,7 @@ import type { RepairCheck } from './repair-check.ts';
 import type { RouterOptions } from './routed.ts';
 import { type CodedRouter, createRouter } from './router.ts';
 import { type RunWatch, watchRuns } from './run-watch.ts';
+import type { CountTokens } from './tokens.ts';
 
 /** A run as it is at this moment, for whoever shows it. */
 export interface Live {
@@ -77,7 +78,7 @@ export interface Host {
   /** Only where `baton serve` listens. */
   readonly door: HttpDoor | null;
   now(): number;
-  countTokens(text: string): number;
+  readonly countTokens: CountTokens;
   onLive(live: Live): void;
   /** A sentence for the person who looks on. */
   warn(text: string): void;
@@ -93,7 +94,7 @@ export interface HostOptions {
   readonly overrides?: Overrides;
   readonly door?: HttpDoor;
   readonly now?: () => number;
-  readonly countTokens?: (text: string) => number;
+  readonly countTokens?: CountTokens;
   readonly onLive?: (live: Live) => void;
   readonly warn?: (text: string) => void;
 }

@@ -1,10 +1,15 @@
 /**
  * How many tokens a text or a log has, without ever handing the tokenizer more than it can bear: it is slow on long runs without a break, and a
- * log may be of any size. Up to 64 KB all is counted; of more, pieces from all over it, and the rest is reckoned from those.
+ * log may be of any size. Up to 64 KB all is counted; of more, pieces from all over it, and the rest is reckoned from those. A vocabulary that is
+ * not loaded yet is not loaded for a few words: these are reckoned.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 
-export type CountTokens = (text: string) => number;
+export interface CountTokens {
+  (text: string): number;
+  /** False while it would have to load something large first. */
+  isReady?(): boolean;
+}
 
 export interface Counted {
   readonly tokens: number;
@@ -22,7 +27,14 @@ const plus = (a: Counted, b: Counted): Counted => ({
   estimated: a.estimated || b.estimated,
 });
 
-export function tokensOf(text: string, count: CountTokens): Counted {
+/** What is said to be the usual length of one. */
+const CHARS_PER_TOKEN = 4;
+const reckoned = (length: number): Counted => ({ tokens: Math.ceil(length / CHARS_PER_TOKEN), estimated: length > 0 });
+const isReady = (count: CountTokens): boolean => count.isReady?.() !== false;
+
+/** @param isWorthIt also where something has to be loaded first */
+export function tokensOf(text: string, count: CountTokens, isWorthIt = false): Counted {
+  if (!isWorthIt && text.length <= MOST_COUNTED && !isReady(count)) return reckoned(text.length);
   if (text.length <= MOST_COUNTED) return { tokens: countAll(text, count), estimated: false };
   const tokens = startsOf(text.length).reduce((sum, at) => sum + count(text.slice(at, at + PIECE)), 0);
   return { tokens: Math.round((tokens / MOST_COUNTED) * text.length), estimated: true };
@@ -45,6 +57,7 @@ async function tokensOfFile(path: string, count: CountTokens): Promise<Counted> 
   }
   try {
     const { size } = await file.stat();
+    if (size <= MOST_COUNTED && !isReady(count)) return reckoned(size);
     const piece = async (at: number, most: number): Promise<string> => {
       const buffer = Buffer.alloc(most);
       const { bytesRead } = await file.read(buffer, 0, most, at);

@@ -200,8 +200,21 @@ describe('the sums', () => {
 describe('tokens', () => {
   const text = 'The run says {"type":"text","n":12345} and goes on, line by line.\n'.repeat(900);
 
+  test('of a few words are reckoned as long as the vocabulary would have to be loaded for them', async () => {
+    const file = join(temp(), 'out.log');
+    writeFileSync(file, 'abc '.repeat(10));
+    let asked = 0;
+    const loads = Object.assign(() => ++asked, { isReady: () => asked > 0 });
+    expect(tokensOf('abc '.repeat(10), loads)).toEqual({ tokens: 10, estimated: true });
+    expect(await tokensOfFiles([file], loads)).toEqual({ tokens: 10, estimated: true });
+    expect(asked).toBe(0);
+    expect(tokensOf('abc', loads, true)).toEqual({ tokens: 1, estimated: false });
+    expect(tokensOf('abc', loads)).toEqual({ tokens: 2, estimated: false });
+  });
+
   test('of up to 64 KB are counted, piece by piece', () => {
     expect(text.length).toBeLessThan(64 * 1024);
+    countTokens('load it');
     expect(tokensOf(text, countTokens)).toEqual({ tokens: countTokens(text), estimated: false });
     expect(tokensOf('', countTokens)).toEqual({ tokens: 0, estimated: false });
   });
