@@ -1,0 +1,443 @@
+/** What agents write into the knowledge graph and hand on by it, with real processes and a real store: the document's own flow, gaps, doubt, and what is cut off. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Node } from '../../src/core/node.ts';
+import type { WholeNode } from '../../src/core/store.ts';
+import type { Task } from '../../src/core/task.ts';
+import { taskMessage } from '../../src/runtime/child.ts';
+import { print } from './small-agents.ts';
+import { makeWorld, type Ran, reportText, sh, taskOf, type World } from './world.ts';
+
+const document = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '../fixtures/documents', name), 'utf8');
+
+const BUG = 'bug_login_500_20251028_103045';
+const FIX = 'implementation_bug_fix_20251028_113045';
+const TESTS = 'testresults_bug_fix_20251028_120000';
+
+const IMPLEMENTED = `[GRAPH_UPDATE]
+type: add_node
+node_id: ${FIX}
+node_type: Implementation
+
+metadata:
+  created_by: "senior-developer"
+  confidence: 0.92
+  output_type: "implementation"
+
+data:
+  summary: "Null users are refused before their email is read"
+  code_changes: "login.py checks the user"
+  files_modified: ["src/auth/login.py"]
+  notes_of_no_concern: "not for the next stage"
+
+handoff:
+  ready_for_next: true
+  next_stage: "test-engineer"
+  required_fields: ["code_changes", "files_modified"]
+
+lineage:
+  created_from_node: ${BUG}
+[/GRAPH_UPDATE]
+
+OUTPUT:
+  _meta:
+    output_type: "implementation"
+    created_by: "senior-developer"
+    confidence: 0.92
+  _handoff:
+    next_stage: "test-engineer"
+    graph_node: "${FIX}"
+    required_fields: ["code_changes", "files_modified"]
+`;
+
+interface Said {
+  readonly id: string;
+  readonly confidence?: number | string;
+  readonly data?: object;
+  readonly from?: string;
+  readonly type?: string;
+  readonly more?: string;
+}
+
+const nodeText = ({
+  id,
+  confidence = 0.95,
+  data = { summary: 's' },
+  from,
+  type = 'Findings',
+  more = '',
+}: Said): string =>
+  [
+    '[GRAPH_UPDATE]',
+    'type: add_node',
+    `node_id: ${id}`,
+    `node_type: ${type}`,
+    `metadata: { created_by: emma, confidence: ${confidence} }`,
+    `data: ${JSON.stringify(data)}`,
+    'handoff: { ready_for_next: true }',
+    ...(from === undefined ? [] : [`lineage: { created_from_node: ${from} }`]),
+    ...(more === '' ? [] : [more]),
+    '[/GRAPH_UPDATE]',
+  ].join('\n');
+
+const outputText = (node: string, stage: string, more: object = {}, confidence = 0.95, type = 'analysis'): string =>
+  [
+    'OUTPUT:',
+    `  _meta: { output_type: ${type}, created_by: emma, confidence: ${confidence} }`,
+    `  _handoff: ${JSON.stringify({ next_stage: stage, graph_node: node, required_fields: ['summary'], ...more })}`,
+    '',
+  ].join('\n');
+
+/** Agents by name, each a script of the shell that keeps its prompt and says something. */
+async function worldOf(agents: Readonly<Record<string, string>>, config: object = {}): Promise<World> {
+  const all = Object.entries(agents).map(([name, said]) => [name, sh(`cat > ${name}.prompt\n${said}\n`)]);
+  return makeWorld({ config: { agents: Object.fromEntries(all), defaults: { sandbox: 'off' }, ...config } });
+}
+
+const nodes = async (world: World): Promise<WholeNode[]> => {
+  const all: WholeNode[] = [];
+  for await (const node of world.store.nodes()) all.push(node);
+  return all;
+};
+
+const tasks = async (world: World): Promise<Task[]> => {
+  const all: Task[] = [];
+  for await (const task of world.store.tasks()) all.push(task);
+  return all;
+};
+
+const nodeOf = async (world: World, id: string): Promise<WholeNode> => (await world.store.node(id)) as WholeNode;
+
+/** Not accepted, and nothing of it in the graph. */
+async function expectBounced(world: World, ran: Ran, code: string, words: RegExp): Promise<void> {
+  expect(ran.task).toMatchObject({ status: 'review', cause: { code } });
+  expect(ran.task.cause?.message).toMatch(words);
+  expect(await nodes(world)).toEqual([]);
+  expect(await tasks(world)).toHaveLength(1);
+}
+
+describe('the document', () => {
+  test('bug-brief → senior-developer → test-engineer, by reference, from one brief to the end', async () => {
+    const world = await worldOf(
+      {
+        'bug-brief': print(`${document('output-bug-node.yaml')}\n${document('output-bug-brief.yaml')}`),
+        'senior-developer': `echo fixed > fixed.txt\n${print(IMPLEMENTED)}`,
+        'test-engineer': print(
+          `${nodeText({
+            id: TESTS,
+            type: 'TestResults',
+            from: FIX,
+            data: { test_suite: 'all', tests_passed: 3, tests_failed: 0, coverage_percentage: 90, summary: 'passed' },
+          })}\n${outputText(TESTS, 'user', { required_fields: ['tests_passed'] })}`,
+        ),
+      },
+      { stages: { 'implementation-triad': 'implementers', implementers: { agent: 'senior-developer' } } },
+    );
+    const first = await world.run(taskOf(world, { agent: 'bug-brief', objective: 'Write the brief.' }));
+    expect(first.task.status).toBe('done');
+    const all = await tasks(world);
+    expect(all.map(({ routing, status }) => [routing.agent, status])).toEqual([
+      ['bug-brief', 'done'],
+      ['senior-developer', 'done'],
+      ['test-engineer', 'done'],
+    ]);
+    const [brief, fix, check] = all as [Task, Task, Task];
+    expect(fix).toMatchObject({
+      title: 'implementation-triad: Login form returns 500 error with valid credentials',
+      priority: 'high',
+      session: brief.session,
+      dependsOn: [brief.id],
+      metadata: { stage: 'implementation-triad', node: BUG, handedFrom: brief.id, hops: 1 },
+    });
+    expect(check.metadata).toMatchObject({ stage: 'test-engineer', node: FIX, handedFrom: fix.id, hops: 2 });
+
+    // Just what was asked for: the required fields, and the optional ones that are there.
+    const prompt = world.read('senior-developer.prompt') ?? '';
+    for (const word of [BUG, 'Navigate to /login', 'NullPointerException at login.py:45', 'Flask 2.3.0']) {
+      expect(prompt).toContain(word);
+    }
+    expect(prompt).toContain('- No regressions in logout or registration');
+    expect(prompt).not.toContain('User redirected to dashboard');
+    expect(world.read('test-engineer.prompt')).not.toContain('not for the next stage');
+    const given = JSON.parse((await world.store.text(fix.id, 'inputs/node.json')) ?? '') as { data: object };
+    expect(Object.keys(given.data)).toEqual([
+      'summary',
+      'reproduction_steps',
+      'acceptance_criteria',
+      'error_messages',
+      'affected_files',
+      'environment',
+    ]);
+    expect(await world.store.text(fix.id, 'inputs/output.yaml')).toContain(`graph_node: ${BUG}`);
+    const message = await taskMessage(world.store, fix, world.workspace);
+    expect(message.task).toMatchObject({
+      category: 'CODE_GENERATION',
+      environment: { workspace_root: world.workspace },
+      extensions: { x_stage: 'implementation-triad', x_graph_node: BUG },
+    });
+
+    // Who used what is known both ways, and who made it.
+    expect(await nodeOf(world, BUG)).toMatchObject({ consumers: [FIX], task: brief.id, run: brief.run?.id });
+    expect(await nodeOf(world, FIX)).toMatchObject({ sources: [BUG], consumers: [TESTS] });
+    const lineage = await world.store.lineage(TESTS, { down: false });
+    expect(lineage?.nodes.map(({ id }) => id)).toEqual([TESTS, FIX, BUG]);
+    expect(await world.store.questions()).toEqual([]);
+  });
+
+  test('what a task was given counts as used, whatever its node says of its source', async () => {
+    const world = await worldOf({
+      one: print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`),
+      two: print(`${nodeText({ id: 'b_1' })}\n${outputText('b_1', 'user')}`),
+    });
+    await world.run(taskOf(world, { agent: 'one' }));
+    expect(await nodeOf(world, 'a_1')).toMatchObject({ consumers: ['b_1'] });
+    expect(await nodeOf(world, 'b_1')).toMatchObject({ sources: [], uses: ['a_1'] });
+  });
+});
+
+describe('nothing starts', () => {
+  test('a gap bounces, with all that is missing', async () => {
+    const world = await worldOf({
+      one: print(
+        `${nodeText({ id: 'a_1', data: { summary: 's', plan: null } })}\n${outputText('a_1', 'two', { required_fields: ['summary', 'plan', 'files'] })}`,
+      ),
+      two: 'true',
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    await expectBounced(world, ran, 'E_NOT_LOADABLE', /data\.plan is required and is null; data\.files is required/);
+    expect(ran.last.block).toContain('data.files');
+  });
+
+  test('the next attempt is told of the gap, and its node counts', async () => {
+    const gap = print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two', { required_fields: ['files'] })}`);
+    const whole = print(
+      `${nodeText({ id: 'a_1', data: { summary: 's', files: ['x'] } })}\n${outputText('a_1', 'two', { required_fields: ['files'] })}`,
+    );
+    const world = await worldOf({
+      one: `if grep -q 'data.files is required' one.prompt; then\n${whole}\nelse\n${gap}\nfi`,
+      two: print(reportText()),
+    });
+    const ran = await world.run(
+      taskOf(world, { agent: 'one', policy: { max_retries: 1, retry_backoff_seconds: [0] } }),
+    );
+    expect(ran.task).toMatchObject({ status: 'done', attempts: 2 });
+    expect((await tasks(world)).map(({ status }) => status)).toEqual(['done', 'done']);
+  });
+
+  test.each([
+    [
+      'a stage that nobody is',
+      outputText('a_1', 'somewhere'),
+      'E_AGENT_NOT_FOUND',
+      /stage somewhere .*stages triad, loop, pool.*agents one, two/,
+    ],
+    ['a circle of names', outputText('a_1', 'loop'), 'E_CYCLE', /loop → pool → loop/],
+    ['a node that is not there', outputText('b_1', 'two'), 'E_NOT_FOUND', /no node b_1/],
+    [
+      "an agent's approval",
+      outputText('a_1', 'two', { approval_status: 'approved' }),
+      'E_PERMISSION_DENIED',
+      /only a person/,
+    ],
+  ])('%s', async (_, output, code, words) => {
+    const world = await worldOf(
+      { one: print(`${nodeText({ id: 'a_1' })}\n${output}`), two: 'true' },
+      { stages: { triad: 'two', loop: 'pool', pool: 'loop' } },
+    );
+    await expectBounced(world, await world.run(taskOf(world, { agent: 'one' })), code, words);
+  });
+
+  test('a task that may not hand on', async () => {
+    const world = await worldOf({ one: print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`), two: 'true' });
+    const ran = await world.run(taskOf(world, { agent: 'one', task: { constraints: { delegation_allowed: false } } }));
+    await expectBounced(world, ran, 'E_PERMISSION_DENIED', /delegation_allowed: false/);
+  });
+
+  test('stages that hand on to each other for ever end at max_stages', async () => {
+    const script = (other: string): string =>
+      `N="n_$BATON_TASK_ID"\nsed "s/NODE/$N/g" <<'SAID'\n${nodeText({ id: 'NODE' })}\n${outputText('NODE', other)}\nSAID`;
+    const world = await worldOf({ one: script('two'), two: script('one') }, { delegation: { max_stages: 3 } });
+    await world.run(taskOf(world, { agent: 'one' }));
+    const all = await tasks(world);
+    expect(all.map(({ status }) => status)).toEqual(['done', 'done', 'done', 'review']);
+    expect(all.at(-1)?.cause).toMatchObject({ code: 'E_MAX_DEPTH_EXCEEDED' });
+  });
+});
+
+describe('all blocks of a run, or none', () => {
+  test.each([
+    ['a source that is not there', nodeText({ id: 'b_1', from: 'nothing_1' }), 'E_NOT_FOUND', /made from nothing_1/],
+    ['itself as its source', nodeText({ id: 'b_1', from: 'b_1' }), 'E_CYCLE', /itself/],
+    ['a confidence in words', nodeText({ id: 'b_1', confidence: '"high"' }), 'E_SCHEMA_VALIDATION', /b_1 .*confidence/],
+    ['an empty block', '[GRAPH_UPDATE]\n[/GRAPH_UPDATE]', 'E_SCHEMA_VALIDATION', /number 2 .*empty/],
+    ['one that is cut off', '[GRAPH_UPDATE]\ntype: add_node\nnode_id: b_1', 'E_SCHEMA_VALIDATION', /closes the block/],
+    [
+      'an edge to nothing',
+      '[GRAPH_UPDATE]\ntype: add_edge\nsource: a_1\ntarget: c_1\n[/GRAPH_UPDATE]',
+      'E_NOT_FOUND',
+      /c_1/,
+    ],
+  ])('%s', async (_, block, code, words) => {
+    const world = await worldOf({ one: `${print(nodeText({ id: 'a_1' }))}\n${print(block)}\n${print(reportText())}` });
+    await expectBounced(world, await world.run(taskOf(world, { agent: 'one' })), code, words);
+  });
+
+  test('an agent that dies in the middle of a block', async () => {
+    const world = await worldOf({
+      one: `${print(nodeText({ id: 'a_1' }))}\n${print('[GRAPH_UPDATE]\ntype: add_node')}\nkill -9 $$`,
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    expect(ran.task.status).toBe('deadletter');
+    expect(await nodes(world)).toEqual([]);
+  });
+
+  test('evidence that does not hold writes nothing', async () => {
+    const world = await worldOf({ one: print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`), two: 'true' });
+    const ran = await world.run(
+      taskOf(world, { agent: 'one', task: { expected_outputs: [{ type: 'FILE', path: 'made.txt' }] } }),
+    );
+    await expectBounced(world, ran, 'E_EVIDENCE', /made\.txt/);
+  });
+
+  test('the same block twice is one; a report in another dialect after it takes nothing away', async () => {
+    const world = await worldOf({
+      one: [
+        nodeText({ id: 'a_1' }),
+        nodeText({ id: 'a_1' }),
+        outputText('a_1', 'two'),
+        reportText('success', '- All made.'),
+      ]
+        .map(print)
+        .join('\n'),
+      two: print(reportText()),
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    expect(ran.task).toMatchObject({ status: 'done', summary: '- All made.' });
+    expect((await nodes(world)).map(({ id }) => id)).toEqual(['a_1']);
+    expect(await tasks(world)).toHaveLength(2);
+  });
+
+  test('blocks by the socket of the run count with those that it prints', async () => {
+    const world = await worldOf({
+      one: `node -e 'const s=require("net").connect(process.env.BATON_SOCKET);s.end(process.argv[1]);s.on("data",(d)=>require("fs").appendFileSync("answers.txt",d));s.on("end",()=>process.exit())' '${nodeText({ id: 'a_1' })}
+'
+${print(`${nodeText({ id: 'b_1', from: 'a_1' })}\n${outputText('b_1', 'user')}`)}`,
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    expect(world.read('answers.txt')).toContain('"accepted"');
+    expect(ran.task.status).toBe('done');
+    expect((await nodes(world)).map(({ id }) => id).sort()).toEqual(['a_1', 'b_1']);
+  });
+
+  test('a merge that is refused takes it back', async () => {
+    const world = await makeWorld({
+      git: true,
+      config: {
+        defaults: { sandbox: 'off' },
+        agents: {
+          one: sh(
+            `cat >/dev/null; echo mine > README.md; echo theirs > "$USERS_README"\n${print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`)}`,
+            { env: ['USERS_README'] },
+          ),
+          two: sh('true'),
+        },
+      },
+    });
+    (world.host.environment as Record<string, string>)['USERS_README'] = world.path('README.md');
+    const ran = await world.run(taskOf(world, { agent: 'one', task: { extensions: { x_worktree: true } } }));
+    expect(ran.task).toMatchObject({ status: 'review' });
+    expect(ran.task.cause?.message).toMatch(/not merged/);
+    expect((await nodeOf(world, 'a_1')).stale?.because).toMatch(/not merged/);
+    expect((await tasks(world)).map(({ status }) => status)).toEqual(['review', 'cancelled']);
+  });
+});
+
+describe('doubt', () => {
+  test('less sure than 90 %: a question, the task waits, and no next stage', async () => {
+    const world = await worldOf({
+      one: print(`${nodeText({ id: 'a_1', confidence: 0.8 })}\n${outputText('a_1', 'two', {}, 0.8)}`),
+      two: 'true',
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    expect(ran.task).toMatchObject({ status: 'blocked' });
+    expect(ran.task.summary).toMatch(/^waits for an answer: ask-1/);
+    expect(await tasks(world)).toHaveLength(1);
+    const [question] = await world.store.questions({ open: true });
+    expect(question).toMatchObject({ kind: 'uncertainty', about: 'a_1', task: ran.task.id, nextStage: 'two' });
+    expect((await nodes(world)).map(({ type }) => type).sort()).toEqual(['Findings', 'Uncertainty']);
+  });
+
+  test("a domain's own threshold", async () => {
+    const world = await worldOf(
+      {
+        one: print(
+          `${nodeText({ id: 'a_1', confidence: 0.6 }).replace('confidence: 0.6', 'domain: art, confidence: 0.6')}\n${outputText('a_1', 'two', {}, 0.6)}`,
+        ),
+        two: print(reportText()),
+      },
+      { confidence: { domains: { art: { escalate_below: 0.5, refuse_below: 0.5 } } } },
+    );
+    await world.run(taskOf(world, { agent: 'one' }));
+    expect(await world.store.questions()).toEqual([]);
+    expect(await tasks(world)).toHaveLength(2);
+  });
+
+  test('approval_required: in review, with the question, and nothing goes on', async () => {
+    const world = await worldOf({
+      one: print(
+        `${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'user', { approval_required: true, approval_question: 'Do you approve this architecture design?' })}`,
+      ),
+    });
+    const ran = await world.run(taskOf(world, { agent: 'one' }));
+    expect(ran.task).toMatchObject({ status: 'review', cause: null });
+    const [question] = await world.store.questions({ open: true });
+    expect(question).toMatchObject({
+      kind: 'approval',
+      question: 'Do you approve this architecture design?',
+      node: 'a_1',
+    });
+  });
+
+  test('what was answered before is told to the next attempt, and not asked again', async () => {
+    const asks = `${nodeText({ id: 'U_1', type: 'Uncertainty', confidence: 0.75, data: { uncertainty_source: 'x', question: 'P0 or P1?', context: 'c' } })}\n${outputText('U_1', 'user', { required_fields: ['resolution'] }, 0.75, 'uncertainty')}`;
+    const world = await worldOf({
+      one: print(asks.replaceAll('U_1', 'u_1')),
+      two: `if grep -q 'It is P1' two.prompt; then\n${print(reportText('success', '- Did P1.'))}\nelse\n${print(asks.replaceAll('U_1', 'u_2'))}\nfi`,
+    });
+    const first = await world.run(taskOf(world, { agent: 'one' }));
+    expect(first.task.status).toBe('blocked');
+    await world.store.send({
+      message: { type: 'question.answer', id: 'ask-1', status: 'answered', text: 'It is P1' },
+      by: { kind: 'person', name: 'user' },
+    });
+    const second = await world.run(
+      taskOf(world, { agent: 'two', policy: { max_retries: 1, retry_backoff_seconds: [0] } }),
+    );
+    expect(second.task).toMatchObject({ status: 'done', attempts: 2, summary: '- Did P1.' });
+    expect(second.told('run.judged')[0]).toMatchObject({ passed: false, code: 'E_BLOCKED' });
+    expect(await world.store.questions()).toHaveLength(1);
+  });
+});
+
+test('a task that fails for good takes its nodes with it, and what was made of them', async () => {
+  const world = await worldOf({
+    one: `if [ -e again ]; then exit 3; fi; touch again\n${print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'user', { approval_required: true })}`)}`,
+  });
+  const ran = await world.run(taskOf(world, { agent: 'one' }));
+  await world.store.send({
+    message: { type: 'question.answer', id: 'ask-1', status: 'changes_requested' },
+    by: { kind: 'person', name: 'user' },
+  });
+  const { workOn } = await import('../../src/runtime/scheduler.ts');
+  await workOn(world.host, {
+    only: [ran.task.id],
+    parallel: 1,
+    untilEmpty: true,
+    leaving: new AbortController().signal,
+  });
+  expect((await world.store.find(ran.task.id))?.status).toBe('deadletter');
+  const stale: Node['stale'] = (await nodeOf(world, 'a_1')).stale;
+  expect(stale?.because).toContain(ran.task.id);
+});
