@@ -9,6 +9,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { type GitAnswer, type GitInfo, git, gitInfo, gitText, whyNotPlain } from './git.ts';
+import { underWay } from './git-state.ts';
 import { at, raw, toBytes } from './tree.ts';
 
 export interface Worktree {
@@ -43,19 +44,6 @@ export interface CloseOptions {
   /** Ignored files (build results, packages) are in no commit. They keep a worktree alive unless this is set. */
   readonly dropIgnored?: boolean;
 }
-
-/** What git leaves in its folder while something is under way. */
-const UNDER_WAY: readonly (readonly [string, string])[] = [
-  ['MERGE_HEAD', 'a merge'],
-  ['rebase-merge', 'a rebase'],
-  ['rebase-apply', 'a rebase'],
-  ['CHERRY_PICK_HEAD', 'a cherry-pick'],
-  ['REVERT_HEAD', 'a revert'],
-  ['BISECT_LOG', 'a bisect'],
-];
-
-const underWay = (gitDir: string): string | null =>
-  UNDER_WAY.find(([name]) => existsSync(join(gitDir, name)))?.[1] ?? null;
 
 /** A task's id as the last part of a branch and of a folder; what neither can hold is replaced, and then a hash keeps it apart. */
 export function slugOf(taskId: string): string {
