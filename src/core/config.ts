@@ -90,6 +90,25 @@ export const ConfigSchema = z.strictObject({
     .default({}),
   /** Node types of the project beside the registry's, with the fields that they should have. */
   node_types: z.record(z.string().regex(/^[A-Z][A-Za-z0-9]*$/), names).default({}),
+  /** Commands of the session language that the project adds: a program or an agent answers. */
+  commands: z
+    .record(
+      z.string().regex(/^[A-Z][A-Z0-9_]*$/),
+      z.strictObject({
+        usage: name.optional(),
+        does: name,
+        run: names.min(1).optional(),
+        agent: name.optional(),
+        tokens: z.int().min(1).max(100).default(15),
+        timeout: z.int().min(1).default(60),
+        deprecated: name.optional(),
+      }),
+    )
+    .default({}),
+  /** Who turns what the rules do not reach into commands of the session language. */
+  language: z.strictObject({ agent: name.nullable().default(null) }).prefault({}),
+  /** Where checkpoints of a session are kept: under refs/baton, or as commits on the branch. */
+  git: z.enum(['refs', 'branch']).default('refs'),
   /** Who writes the prose of a bridge's summary; without one it is put together from the nodes. */
   bridge: z.strictObject({ agent: name.nullable().default(null), tokens: z.int().min(50).default(2_000) }).prefault({}),
   prices: z.record(name, z.strictObject({ input: amount, output: amount })).default({}),

@@ -1,0 +1,28 @@
+/** `#HELP`, `#VERSION`, `#SUPPORTS`, `#ERROR`: what the language says of itself. */
+import { checkVersion, featuresReply, helpReply, supports, VERSION_REPLY } from '../../protocol/command/index.ts';
+import { failed, form, type Handler, type Said } from '../call.ts';
+import { projectCommands } from '../project-commands.ts';
+
+const ERROR_CODES = ['E001', 'E002', 'E003', 'E004', 'E005'] as const;
+
+export const help: Handler = async ({ params, config }) => form(helpReply(params, projectCommands(config)));
+
+/** §5: a list's items. */
+const FEATURES_ITEMS = 10;
+const FEATURE_TOKENS = 8;
+
+export const version: Handler = async ({ params, countTokens }): Promise<Said> => {
+  const [sub, asked = ''] = params;
+  if (sub === 'check') return form(checkVersion(asked) ?? 'unknown');
+  const room = { maxItems: FEATURES_ITEMS, tokensPerItem: FEATURE_TOKENS, countTokens };
+  return form(sub === 'features' ? featuresReply(room) : VERSION_REPLY);
+};
+
+export const supported: Handler = async ({ params }) => form(String(supports(params[0] ?? '')));
+
+/** An error that somebody reports: it is repeated in the standard form. */
+export const reportError: Handler = async ({ params }) => {
+  const [code = '', description = ''] = params;
+  const known = ERROR_CODES.find((each) => each === code);
+  return known === undefined ? failed('E002', `unknown_code ${code}`) : failed(known, description);
+};

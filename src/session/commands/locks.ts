@@ -1,0 +1,121 @@
+/** `#LOCK`, `#UNLOCK`, `#WAIT`, `#SIGNAL` (§12). A wait is over when the store says so: it is asked again whenever something has happened. */
+import { posix } from 'node:path';
+import type { SessionJson } from '../../core/session.ts';
+import { type Call, failed, form, type Handler, type Said } from '../call.ts';
+import { ask, replyTo } from '../refusals.ts';
+
+/** So often a waiter says that it still waits. */
+const AGAIN_MS = 4_000;
+/** And never more often than this, however much happens. */
+const LEAST_MS = 5;
+
+/** A path has one name; one that leads out of the workspace is no resource of the session. */
+function resourceOf(call: Call): string | null {
+  const named = (call.params[0] ?? '').replaceAll('\\', '/');
+  const root = call.workspace.replaceAll('\\', '/').replace(/\/+$/, '');
+  const inside = named.startsWith(`${root}/`) ? named.slice(root.length + 1) : named;
+  if (!/[./]/.test(inside)) return inside;
+  const plain = posix.normalize(inside);
+  return plain.startsWith('../') || plain === '..' || plain.startsWith('/') ? null : plain;
+}
+
+const outside = (call: Call): Said => failed('E005', `outside_workspace ${call.params[0] ?? ''}`);
+
+export const lock: Handler = async (call) => {
+  const { session, speaker, params } = call;
+  const resource = resourceOf(call);
+  if (resource === null) return outside(call);
+  return replyTo(call, { type: 'session.lock', session, resource, seconds: Number(params[1]), speaker });
+};
+
+export const unlock: Handler = async (call) => {
+  const { session, speaker } = call;
+  const resource = resourceOf(call);
+  if (resource === null) return outside(call);
+  return replyTo(call, { type: 'session.unlock', session, resource, speaker });
+};
+
+export const signal: Handler = (call) => {
+  const { session, speaker, params } = call;
+  const [condition = '', value = ''] = params;
+  return replyTo(call, { type: 'session.signal', session, condition, value, speaker });
+};
+
+export async function wait(call: Call): Promise<Said> {
+  const { session, speaker, params, store, now } = call;
+  const condition = resourceOf(call) ?? params[0] ?? '';
+  const seconds = Number(params[1]);
+  const message = { type: 'session.wait', session, condition, seconds, speaker } as const;
+  const until = now() + seconds * 1000;
+  // From here on nothing is missed: what happens before the question is asked is seen by the question.
+  const news = follow(call, await store.lastRecord());
+  let number: number | undefined;
+  try {
+    for (;;) {
+      const answer = await ask(call, { ...message, ...(number === undefined ? {} : { wait: number }) });
+      if ('said' in answer) return answer.said;
+      const reply = answer.reply ?? '';
+      if (reply.startsWith('deadlock:')) return failed('E005', reply.replace(':', ' '));
+      number = /^waits:(\d+)$/.test(reply) ? Number(reply.slice(6)) : number;
+      if (!reply.startsWith('waits:')) return form(reply);
+      if (call.signal.aborted || now() >= until) break;
+      const next = Math.min(until - now(), AGAIN_MS, soonest(await store.session(session), condition, now()));
+      await news.wait(Math.max(LEAST_MS, next));
+    }
+    const over = await ask(call, { ...message, over: true, ...(number === undefined ? {} : { wait: number }) });
+    return 'said' in over ? over.said : form('timeout');
+  } finally {
+    news.stop();
+  }
+}
+
+/** When a lock or what was kept for somebody runs out by itself. */
+function soonest(session: SessionJson | undefined, condition: string, now: number): number {
+  const times = [session?.locks?.[condition]?.until, session?.reserved?.[condition]?.until];
+  const left = times.filter((time): time is number => time !== undefined && time > now).map((time) => time - now + 1);
+  return Math.min(Number.POSITIVE_INFINITY, ...left);
+}
+
+interface News {
+  /** Until something has happened in the session, or the time is over. */
+  wait(ms: number): Promise<void>;
+  stop(): void;
+}
+
+function follow({ store, session, signal: stopped }: Call, after: number): News {
+  const ending = new AbortController();
+  let isNew = false;
+  let wake: (() => void) | null = null;
+  const tell = (): void => {
+    isNew = true;
+    wake?.();
+  };
+  stopped.addEventListener('abort', tell, { once: true });
+  void (async () => {
+    try {
+      for await (const _ of store.eventsAfter({ after, session, follow: ending.signal })) tell();
+    } catch {
+      // A store that is away is asked again at the next turn, and tells there what is wrong with it.
+      tell();
+    }
+  })();
+  return {
+    async wait(ms) {
+      if (!isNew && !stopped.aborted) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+        wake = null;
+      }
+      isNew = false;
+    },
+    stop() {
+      ending.abort();
+      stopped.removeEventListener('abort', tell);
+    },
+  };
+}

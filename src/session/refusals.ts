@@ -1,0 +1,27 @@
+/** A store's refusal in the session's own five codes. */
+import type { Refusal } from '../core/laws/decision.ts';
+import type { AnyMessage } from '../core/laws/messages.ts';
+import type { Answer } from '../core/store.ts';
+import type { SessionErrorCode } from '../protocol/command/index.ts';
+import { type Call, failed, form, type Said } from './call.ts';
+
+const OWN = /^E00[1-5]$/;
+
+export const codeOf = ({ code }: Pick<Refusal, 'code'>): SessionErrorCode =>
+  OWN.test(code) ? (code as SessionErrorCode) : code === 'E_PERMISSION_DENIED' ? 'E005' : 'E002';
+
+export const refusalOf = (refusal: Refusal): Said => failed(codeOf(refusal), refusal.message);
+
+export type Accepted = Exclude<Answer, { kind: 'refused' }>;
+
+/** What the store says to a message of this call's speaker; what it refuses is an answer too. */
+export async function ask({ store, actor }: Call, message: AnyMessage): Promise<Accepted | { readonly said: Said }> {
+  const answer = await store.send({ message, by: actor });
+  return answer.kind === 'refused' ? { said: refusalOf(answer.refusal) } : answer;
+}
+
+/** The law's own words are the answer. */
+export async function replyTo(call: Call, message: AnyMessage): Promise<Said> {
+  const answer = await ask(call, message);
+  return 'said' in answer ? answer.said : form(answer.reply ?? 'ok');
+}
