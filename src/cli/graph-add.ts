@@ -70,7 +70,7 @@ async function show(store: Store, input: GraphInput, answers: readonly Routed[],
   else {
     for (const update of input.updates) print(lineOf(update, nodes));
     for (const { _handoff: handoff } of input.outputs)
-      print(`handed on ${handoff.graph_node} to ${oneLine(handoff.next_stage)}`);
+      print(`${handoff.graph_node} goes to ${oneLine(handoff.next_stage)}`);
   }
   for (const task of new Set(answers.map((answer) => answer.task)))
     if (task !== null) note(`${task} is the task of the next stage`);

@@ -83,7 +83,7 @@ export async function bridge(options: Options): Promise<void> {
       print(encodeOutput(summary.output));
       const beside = neighbours.length === 0 ? '' : ` and ${neighbours.length} beside them`;
       note(
-        `made ${request.id} of ${nodes.length} nodes${beside}: ${summary.tokens} tokens of data, confidence ${request.confidence}`,
+        `made ${request.id} of ${nodes.length} nodes${beside}: ${summary.nodeTokens} tokens, ${summary.tokens} of them data; confidence ${request.confidence}`,
       );
     }
     if (summary.dropped.length > 0) note(`left out, to fit ${request.tokens} tokens: ${summary.dropped.join(', ')}`);

@@ -57,7 +57,7 @@ const isOurs = ({ dialect }: Message): boolean => dialect === 'output';
 const tooLong = (name: string): BatonError =>
   new BatonError(
     'E_CONTEXT_OVERFLOW',
-    `expected at most ${MOST_REPORT} characters in one report, got more in ${name}`,
+    `expected at most ${MAX_YAML_CHARS} characters in a node and ${MOST_REPORT} in a report, got more in ${name}`,
     'add it in several parts, and keep large contents in files that the nodes name',
   );
 

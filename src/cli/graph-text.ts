@@ -3,6 +3,7 @@ import type { Node } from '../core/node.ts';
 import type { WholeNode } from '../core/store.ts';
 import { titleOf } from '../protocol/output/node-words.ts';
 import { isFields } from '../protocol/text/fields.ts';
+import { shorten } from '../protocol/text/shorten.ts';
 import { dim, green, red, yellow } from './style.ts';
 import { oneLine } from './text.ts';
 
@@ -21,6 +22,10 @@ export function marks({ stale, approval, ready }: Node): string[] {
 export const dataOf = ({ document }: Pick<WholeNode, 'document'>): Record<string, unknown> =>
   isFields(document['data']) ? document['data'] : {};
 
-export const titleOfNode = (node: Pick<WholeNode, 'document'>): string => oneLine(titleOf(dataOf(node)));
+const MOST_TITLE = 100;
+
+/** One line about a node, short enough for a table. */
+export const titleOfNode = (node: Pick<WholeNode, 'document'>): string =>
+  shorten(oneLine(titleOf(dataOf(node))), MOST_TITLE);
 
 export const dimmed = (name: string, value: string): string => `${dim(name.padEnd(11))} ${value}`;

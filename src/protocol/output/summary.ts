@@ -50,7 +50,9 @@ export type Summary =
       readonly ok: true;
       readonly node: AddNode;
       readonly output: Output;
+      /** Of its data, which fit in any case; and of all of it, which does where that can be. */
       readonly tokens: number;
+      readonly nodeTokens: number;
       readonly dropped: readonly string[];
     }
   /** Not even the least that has to stay fits; `least` would do. */
@@ -88,7 +90,8 @@ export function summarise(request: SummaryRequest): Summary {
   if (data === null) return { ok: false, least: countTokens(JSON.stringify(bareOf(kept, LEAST))) };
   const dropped = optional.map(({ field }) => field).filter((field) => !Object.hasOwn(data, field));
   const node = nodeOf(request, data);
-  return { ok: true, node, output: outputOf(request, node), tokens: countTokens(JSON.stringify(data)), dropped };
+  const [ofData, ofNode] = [data, node].map((value) => countTokens(JSON.stringify(value))) as [number, number];
+  return { ok: true, node, output: outputOf(request, node), tokens: ofData, nodeTokens: ofNode, dropped };
 }
 
 /** The first length at which it fits. */
@@ -255,6 +258,9 @@ const VALIDATED: Readonly<Record<string, string>> = {
   unverified: 'Look at the nodes named here before you go on. None of them is a test result or a review.',
 };
 
+/** What an overview says of one node, in characters. */
+const MOST_OF_ONE = 160;
+
 /** One sentence for all, then one for each, the best first. */
 function overview({ sources, topic }: SummaryRequest): string {
   const counts = new Map<string, number>();
@@ -264,7 +270,7 @@ function overview({ sources, topic }: SummaryRequest): string {
   const lines = sources.flatMap(({ data }) => {
     const [title, more] = [titleOf(data), detailOf(data)];
     const text = title === '' ? more : more === '' ? title : `${title}: ${more}`;
-    return text === '' ? [] : [sentence(text)];
+    return text === '' ? [] : [sentence(shorten(text, MOST_OF_ONE))];
   });
   return [`A summary of ${kinds}${about}.`, ...lines].join(' ');
 }
