@@ -106,6 +106,16 @@ function writer(file: FileHandle): Writer {
 }
 
 const INDENT = '\n      ';
+const BETWEEN = `",${INDENT}"`;
+
+/** A text as strings of JSON, one a line, without the first and the last quote. All at once where no backslash of its own could be taken for one of JSON. */
+const inJson = (text: string): string =>
+  text.includes('\\')
+    ? text
+        .split('\n')
+        .map((line) => JSON.stringify(line).slice(1, -1))
+        .join(BETWEEN)
+    : JSON.stringify(text).slice(1, -1).replaceAll('\\n', BETWEEN);
 
 /** The lines of a log as strings of JSON: joined by line feeds they are the text again. What is no UTF-8 is replaced; the log has the bytes. */
 async function putLines(folder: string, name: string, out: Writer): Promise<void> {
@@ -113,8 +123,7 @@ async function putLines(folder: string, name: string, out: Writer): Promise<void
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const put = async (text: string): Promise<void> => {
     if (text === '') return;
-    const lines = text.split('\n').map((line) => JSON.stringify(line).slice(1, -1));
-    await out.put(`${isOpen ? '' : `${INDENT}"`}${lines.join(`",${INDENT}"`)}`);
+    await out.put(`${isOpen ? '' : `${INDENT}"`}${inJson(text)}`);
     isOpen = true;
   };
   await eachPiece(folder, name, (piece) => put(decoder.decode(piece, { stream: true })));
