@@ -14,7 +14,7 @@ import type { Folded } from './folded.ts';
 import { type GraphMoment, hashBefore, takeGraphMoment, writeGraphFile } from './graph-file.ts';
 import { loadGraph } from './graph-load.ts';
 import { type Journal, openJournal, type Written } from './journal.ts';
-import { cutBehind, fileOf } from './journal-files.ts';
+import { cutBehind, fileOf, journalDays } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { type Damage, type Loaded, load, type Torn } from './load.ts';
 import { changesGraph, type StoredChange, type StoredFacts, type StoredGraphChange } from './record.ts';
@@ -87,9 +87,11 @@ export function openEngine(options: EngineOptions): Engine {
     const loaded = load(disk, layout, { tolerant: options.repair });
     folded = loaded.folded;
     folded.readGraph = () => readGraph(loaded.folded);
-    // A process that was killed may have left records that are there to read, and that no sync has covered.
-    const last = folded.day === null ? null : fileOf(layout, folded.day);
-    if (last !== null && disk.stat(last) !== null) disk.sync(last);
+    // A process that was killed may have left records that are there to read, and that no sync has covered; or files that it had just
+    // emptied, whose records a loss of power would bring back.
+    for (const day of journalDays(disk, layout)) {
+      if (folded.day === null || day >= folded.day) disk.sync(fileOf(layout, day));
+    }
     tail = loaded.tail;
     moment = null;
     graphMoment = null;

@@ -70,7 +70,9 @@ export function openRecordWindow(disk: Disk, layout: Layout): ReadRecord {
   let day = '';
   let start = 0;
   let bytes: Buffer = Buffer.alloc(0);
-  return (place) => {
+  /** Several nodes may stand in one record. */
+  let last: { readonly place: number; readonly line: Line | null } | null = null;
+  const find: ReadRecord = (place) => {
     const [its, offset] = [dayAt(place), offsetAt(place)];
     const endOf = (): number => bytes.indexOf(NEWLINE, offset - start);
     const isInside = its === day && offset >= start && offset < start + bytes.length && endOf() >= 0;
@@ -80,6 +82,10 @@ export function openRecordWindow(disk: Disk, layout: Layout): ReadRecord {
     }
     const end = endOf();
     return end < 0 ? recordAt(disk, layout, place) : decodeLine(bytes.toString('utf8', offset - start, end));
+  };
+  return (place) => {
+    if (last?.place !== place) last = { place, line: find(place) };
+    return last.line;
   };
 }
 

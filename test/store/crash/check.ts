@@ -5,7 +5,9 @@ import type { Disk } from '../../../src/store/fs/disk.ts';
 import { canonical, type Ledger, type Mark, requestOf } from './ledger.ts';
 import type { Random } from './random.ts';
 import { recordsOf, retell, type Told, textKey } from './retold.ts';
+import { toldConsumers, toldDocument } from './retold-graph.ts';
 import { textProblem, treeProblem } from './tree-check.ts';
+import { ESCALATE, someNode } from './workload-graph.ts';
 
 export interface CheckOptions {
   readonly disk: Disk;
@@ -37,6 +39,7 @@ const WORKED = 'after more work';
 export async function check(options: CheckOptions): Promise<void> {
   const { disk, dir, random } = options;
   must(isWhole(disk.read(`${dir}/snapshot.jsonl`)), () => 'there is half a snapshot');
+  must(isWhole(disk.read(`${dir}/graph.jsonl`)), () => 'there is half a graph');
   const store = await options.open();
   // Some cannot wait until the tree has been looked at.
   const isHasty = random.chance(0.3);
@@ -107,7 +110,29 @@ async function compare(store: Store, options: CheckOptions, when: string): Promi
     isDeepStrictEqual(ids, [...told.tasks.keys()].sort(byDateAndNumber)),
     () => `${when}: there are the tasks ${ids.join(' ')}`,
   );
+  await compareGraph(store, told, when);
   return told;
+}
+
+/** Every node with its document, every edge, every question. */
+async function compareGraph(store: Store, { graph }: Told, when: string): Promise<void> {
+  const ids: string[] = [];
+  for await (const whole of store.nodes()) {
+    const { document, consumers, effectiveConfidence: _, degree: __, ...node } = whole;
+    ids.push(node.id);
+    const should = graph.nodes.get(node.id);
+    must(isDeepStrictEqual(node, should), () => `${when}: ${canonical(node)} should be ${canonical(should)}`);
+    const written = toldDocument(graph.documents.get(node.id) ?? []);
+    must(isDeepStrictEqual(document, written), () => `${when}: ${node.id} is written ${canonical(document)}`);
+    const users = consumers.toSorted();
+    must(isDeepStrictEqual(users, toldConsumers(graph, node.id)), () => `${when}: ${node.id} is used by ${users}`);
+  }
+  must(isDeepStrictEqual(ids, [...graph.nodes.keys()]), () => `${when}: there are the nodes ${ids.join(' ')}`);
+  const edges = await store.edges();
+  must(isDeepStrictEqual(edges, graph.edges), () => `${when}: there are the edges ${canonical(edges)}`);
+  const questions = await store.questions();
+  const asked = [...graph.questions.values()];
+  must(isDeepStrictEqual(questions, asked), () => `${when}: there are the questions ${canonical(questions)}`);
 }
 
 const byDateAndNumber = (a: string, b: string): number =>
@@ -192,4 +217,5 @@ async function workOn(store: Store, { ledger, enter }: CheckOptions): Promise<vo
   await send('claim', { type: 'task.claim', id, claimer: { agent: 'after' }, leaseMs: 1000 });
   await send('report', { type: 'run.report', run: `${id}-r1`, outcome: 'done' });
   await send('judge', { type: 'run.judge', run: `${id}-r1`, passed: true }, RUNTIME);
+  await send('graph', { type: 'graph.apply', updates: [someNode(`after_${count}`)], escalate: ESCALATE });
 }

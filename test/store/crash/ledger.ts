@@ -1,6 +1,5 @@
 /** What was asked of a store and what it said: the promises that a crash must not break. */
 import type { Answer, Ask } from '../../../src/core/store.ts';
-import type { Task } from '../../../src/core/task.ts';
 
 export type Mark =
   | { readonly mark: 'asked'; readonly ask: Ask; readonly now: number }
@@ -8,7 +7,12 @@ export type Mark =
   /** The disk failed; the request is said not to have been kept. */
   | { readonly mark: 'failed'; readonly request: string }
   /** A reader was told. */
-  | { readonly mark: 'seen'; readonly tasks: readonly Task[] };
+  | { readonly mark: 'seen'; readonly tasks: readonly Shown[] };
+
+/** A task, a node or a question. */
+interface Shown {
+  readonly id: string;
+}
 
 export interface Ledger {
   readonly asked: Map<string, Ask>;
@@ -17,8 +21,8 @@ export interface Ledger {
   readonly failed: Map<string, { isGone: boolean }>;
   /** Requests asked since each failure: an answer to one of them shows that the store went on without what failed. */
   readonly since: Map<string, Set<string>>;
-  /** Every task as somebody was shown it. */
-  readonly shown: Map<string, Task>;
+  /** Every task, node and question as somebody was shown it. */
+  readonly shown: Map<string, Shown>;
   now: number;
 }
 
@@ -54,7 +58,10 @@ export function enter(ledger: Ledger, mark: Mark): void {
     }
     case 'answered':
       ledger.answered.set(mark.request, mark.answer);
-      if (mark.answer.kind !== 'refused') show(ledger, mark.answer.tasks);
+      if (mark.answer.kind !== 'refused') {
+        const { tasks, nodes = [], questions = [] } = mark.answer;
+        show(ledger, [...tasks, ...nodes, ...questions]);
+      }
       for (const [request, set] of ledger.since) {
         const failed = ledger.failed.get(request);
         if (failed !== undefined && set.has(mark.request)) failed.isGone = true;
@@ -78,7 +85,7 @@ export function crashed(ledger: Ledger): void {
   }
 }
 
-const show = (ledger: Ledger, tasks: readonly Task[]): void => {
+const show = (ledger: Ledger, tasks: readonly Shown[]): void => {
   for (const task of tasks) ledger.shown.set(canonical(task), task);
 };
 

@@ -3,10 +3,11 @@
  * of one workload begin alike, so what has been told once is kept, record by record.
  */
 import { createHash } from 'node:crypto';
-import type { TaskMessage, Texts } from '../../../src/core/laws/messages.ts';
+import type { AnyMessage, Texts } from '../../../src/core/laws/messages.ts';
 import type { Ask } from '../../../src/core/store.ts';
 import type { Disk } from '../../../src/store/fs/disk.ts';
 import { canonical } from './ledger.ts';
+import { noGraph, type ToldGraph, type ToldGraphChange, tellGraph } from './retold-graph.ts';
 
 /** DECISIONS §2, typed by hand. */
 const LEGAL: Readonly<Record<string, readonly string[]>> = {
@@ -66,6 +67,7 @@ interface ToldRecord {
   readonly about: readonly string[];
   readonly events: readonly ToldEvent[];
   readonly changes: readonly { readonly task: string; readonly set: Partial<ToldTask>; readonly texts?: object }[];
+  readonly graph?: readonly ToldGraphChange[];
 }
 
 /** All that is known behind one record. */
@@ -76,8 +78,9 @@ export interface Told {
   readonly tasks: ReadonlyMap<string, ToldTask>;
   /** By task and name, as they were asked for. */
   readonly texts: ReadonlyMap<string, string>;
+  readonly graph: ToldGraph;
   readonly heads: ReadonlyMap<string, string>;
-  /** The tasks that this record touched, as it left them. */
+  /** The tasks, nodes and questions that this record touched, as it left them. */
   readonly shown: readonly string[];
   /** How many records answer each request. */
   readonly requests: ReadonlyMap<string, number>;
@@ -93,6 +96,7 @@ export const nothingTold = (): Told => ({
   record: null,
   tasks: new Map(),
   texts: new Map(),
+  graph: noGraph,
   heads: new Map(),
   shown: [],
   requests: new Map(),
@@ -157,6 +161,10 @@ function tell(before: Told, line: string, askOf: (request: string) => Ask | unde
     tasks.set(task, now);
     shown.push(canonical(now));
   }
+  const message = record.request === undefined ? undefined : askOf(record.request)?.message;
+  const graph = tellGraph(before.graph, record.graph ?? [], message);
+  if (typeof graph === 'string') return wrong(graph);
+  shown.push(...graph.shown);
   const requests = new Map(before.requests);
   const texts = new Map(before.texts);
   if (record.request !== undefined) {
@@ -172,11 +180,12 @@ function tell(before: Told, line: string, askOf: (request: string) => Ask | unde
     return wrong(`nobody asked for it: ${JSON.stringify(record.events)}`);
   }
   const heads = new Map(before.heads).set(record.session, hash);
-  return { before, seq, record, tasks, texts, heads, shown, requests, runs, problem: null, next: new Map() };
+  const told = { before, seq, record, tasks, texts, graph: graph.graph, heads, shown };
+  return { ...told, requests, runs, problem: null, next: new Map() };
 }
 
 /** Which texts a question brings, and for which tasks. */
-function textsAsked(message: TaskMessage, about: readonly string[]): (readonly [string, Texts])[] {
+function textsAsked(message: AnyMessage, about: readonly string[]): (readonly [string, Texts])[] {
   if (message.type === 'task.add')
     return message.tasks.map(({ texts }, i) => [about[i] as string, texts ?? {}] as const);
   if (message.type === 'task.edit' || message.type === 'run.report') return [[about[0] as string, message.texts ?? {}]];

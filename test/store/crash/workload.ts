@@ -6,6 +6,7 @@ import { TASK_PRIORITIES, TASK_STATUSES, type Task, type TaskStatus } from '../.
 import type { Fault, FaultKind } from './crash-disk.ts';
 import type { Mark } from './ledger.ts';
 import type { Random } from './random.ts';
+import { type KnownGraph, someGraphAsk } from './workload-graph.ts';
 
 export interface WorkloadOptions {
   readonly random: Random;
@@ -31,6 +32,7 @@ const NEVER: Ask = { by: PERSON, message: { type: 'task.move', id: 'TASK-2000-01
 export async function work(options: WorkloadOptions): Promise<void> {
   const { random, asks, enter, clock, fail } = options;
   const known = new Map<string, Task>();
+  const graph: KnownGraph = { nodes: new Map(), questions: new Map() };
   let flying: Promise<void>[] = [];
   let count = 0;
   let store = await options.open();
@@ -38,6 +40,8 @@ export async function work(options: WorkloadOptions): Promise<void> {
   const learn = (answer: Answer): void => {
     if (answer.kind === 'refused') return;
     for (const task of answer.tasks) known.set(task.id, task);
+    for (const node of answer.nodes ?? []) graph.nodes.set(node.id, node);
+    for (const question of answer.questions ?? []) graph.questions.set(question.id, question);
   };
 
   const send = async (ask: Ask & { request: string }): Promise<void> => {
@@ -55,7 +59,19 @@ export async function work(options: WorkloadOptions): Promise<void> {
     }
   };
 
+  const readNode = async (id: string): Promise<void> => {
+    const whole = await store.node(id).catch((cause) => {
+      if (isDiskFailure(cause)) return undefined;
+      throw cause;
+    });
+    if (whole === undefined) return;
+    const { document: _, consumers: __, effectiveConfidence: ___, degree: ____, ...node } = whole;
+    enter({ mark: 'seen', tasks: [node] });
+  };
+
   const read = async (): Promise<void> => {
+    const nodes = [...graph.nodes.keys()];
+    if (nodes.length > 0 && random.chance(0.4)) return readNode(random.pick(nodes));
     const ids = [...known.keys()];
     if (ids.length === 0) return;
     const task = await store.find(random.pick(ids)).catch((cause) => {
@@ -93,7 +109,10 @@ export async function work(options: WorkloadOptions): Promise<void> {
     if (fail !== undefined && random.chance(isNew ? 0.5 : 0.2)) fail(someFault(random));
     for (let n = 1 + random.below(4); n > 0; n--) {
       const request = `${options.name}-${count++}`;
-      flying.push(send({ ...someAsk(random, known, options.mostTasks ?? MOST_TASKS), request }));
+      const ask = random.chance(0.3)
+        ? someGraphAsk(random, [...known.values()], graph, request, someText(random))
+        : someAsk(random, known, options.mostTasks ?? MOST_TASKS);
+      flying.push(send({ ...ask, request }));
     }
     if (random.chance(0.3)) flying.push(read());
     if (random.chance(0.6)) await land();
