@@ -38,9 +38,11 @@ export function openTally(given: Supervision): ContextTally {
   let untold = { prompt: 0, tool: 0, estimated: false };
   const under: Promise<void>[] = [];
 
+  let hasTold = false;
   const note = (): void => {
     const { prompt, tool, estimated } = untold;
     if (prompt + tool === 0) return;
+    hasTold = true;
     const total = sums.of(task.session, agent);
     facts.tell('run.context', { agent, tokens: prompt + tool, prompt, tool, estimated, total });
     untold = { prompt: 0, tool: 0, estimated: false };
@@ -77,6 +79,8 @@ export function openTally(given: Supervision): ContextTally {
       sums.add(task.session, agent, run.id, tokens);
     }
     if (texts.length > 0) act();
+    // Where Baton dies, this much is known of it; the rest is told at the end, for a note of every answer would be many.
+    if (isAtWork && !hasTold) note();
   };
 
   return {
