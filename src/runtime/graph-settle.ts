@@ -1,12 +1,13 @@
 /** What a run said of the knowledge graph, when it has ended and its evidence holds: it is written, and what a person is asked decides how the run ended. */
 import type { Question } from '../core/question.ts';
 import type { Outcome, Report } from '../core/report.ts';
+import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Finding } from './evidence.ts';
 import { applyGraph, speakerOf } from './graph-report.ts';
 import type { Host } from './host.ts';
-import type { SaidGraph } from './said-graph.ts';
+import { createGraphEar, type SaidGraph } from './said-graph.ts';
 
 export interface Graphed {
   /** What the run claims, after what became of its word. */
@@ -39,6 +40,19 @@ export async function writeGraph(
   if (known !== undefined) return { claimed: judged(claimed), finding: answeredBefore(known) };
   if (open.length > 0) return { claimed: waiting(claimed, 'needs_review', open), finding: null };
   return { claimed, finding: null };
+}
+
+/** What a run had said of the graph by its socket or by tools, which was acknowledged and so is kept. */
+export function saidInJournal(history: readonly StoredRecord[], run: string): SaidGraph {
+  const ear = createGraphEar();
+  for (const { events } of history) {
+    for (const { type, run: of, detail } of events) {
+      if (type !== 'protocol.message.received' || of !== run || detail?.['graph'] === undefined) continue;
+      const kind = String(detail['kind']);
+      ear.take({ dialect: 'output', kind, valid: true, problems: [], value: detail['graph'], line: 1 });
+    }
+  }
+  return ear.said;
 }
 
 /** What is blocked is not judged, and a finding would be lost. */

@@ -5,12 +5,15 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Outcome } from '../core/report.ts';
+import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { readManifest, sweepSnapshots } from '../workspace/snapshots.ts';
 import { finishAborts } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
+import { takeBack } from './graph-report.ts';
+import { saidInJournal, writeGraph } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
@@ -83,14 +86,9 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
       );
       continue;
     }
+    const result = await withGraph(host, task, run, history, await resultOf(host, task, run));
     const answer = await host.store.send({
-      message: {
-        type: 'run.resume',
-        run: run.id,
-        gone: true,
-        cost: usedBy(history).get(run.id) ?? {},
-        ...(await resultOf(host, task, run)),
-      },
+      message: { type: 'run.resume', run: run.id, gone: true, cost: usedBy(history).get(run.id) ?? {}, ...result },
       by: RUNTIME,
     });
     const after = answer.kind === 'changed' ? answer.tasks[0] : undefined;
@@ -129,6 +127,28 @@ async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolea
   return result !== 'unreadable';
 }
 
+/** What it had said of the graph, by a way that is kept, is written while the run is the current one still; what keeps it out stands against the claim. */
+async function withGraph(
+  host: Host,
+  task: Task,
+  run: Run,
+  history: readonly StoredRecord[],
+  told: Awaited<ReturnType<typeof resultOf>>,
+): Promise<Awaited<ReturnType<typeof resultOf>>> {
+  const { result, summary = '' } = told;
+  if (result === 'none' || result === 'unreadable' || result === 'failed') return told;
+  const { claimed, finding } = await writeGraph(host, task, run, saidInJournal(history, run.id), {
+    outcome: result,
+    summary,
+  });
+  if (finding !== null) {
+    const facts = createFacts(host.store, task.id, run.id);
+    facts.tell('run.evidence', { claims: [], artifacts: [], findings: [finding], again: true });
+    await facts.written();
+  }
+  return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };
+}
+
 /** What is known of how a run ended: what it said, else what it wrote down (DECISIONS §3). */
 async function resultOf(
   host: Host,
@@ -146,7 +166,11 @@ async function resultOf(
 /** A rollback that was cut off, or never began: because Baton died first, or because the task was cancelled when nothing of it ran. */
 export async function finishRollback(host: Host, id: string): Promise<void> {
   const task = await host.store.find(id);
-  if (task === undefined || (await readManifest(snapshotFolder(host.dir, id))).length === 0) return;
+  if (task === undefined) return;
+  if (task.status === 'deadletter' || task.status === 'cancelled') {
+    await takeBack(host, task, `${task.id} is ${task.status}`);
+  }
+  if ((await readManifest(snapshotFolder(host.dir, id))).length === 0) return;
   if (task.status === 'done') await forgetSnapshots(host.dir, id);
   if (task.status !== 'deadletter' && task.status !== 'cancelled') return;
   // Whoever watched over its last run takes it back too, unless the task was cancelled when nothing of it ran.

@@ -11,6 +11,7 @@ import { chooseAgent, installed } from './agents.ts';
 import { type Candidates, watchCandidates } from './candidates.ts';
 import { watchDeadlines } from './deadlines.ts';
 import { envelopeOf } from './envelope.ts';
+import { takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { watchInbox } from './inbox.ts';
 import { finishMerge, recoverRuns } from './recovery.ts';
@@ -22,6 +23,8 @@ import { LEASE_MS } from './work.ts';
 export interface Work {
   /** Only these tasks and what they hand on; all that is ready where none are named. */
   readonly only?: readonly string[];
+  /** Those of them that others handed on: what the command line says is not for these. */
+  readonly handedOn?: readonly string[];
   /** Only tasks for these agents. */
   readonly agents?: readonly string[];
   readonly parallel: number;
@@ -47,12 +50,19 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const busy = new Map<string, number>();
   let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
-  const family = createFamily(work.only);
+  const family = createFamily(work.only, work.handedOn);
   /** Tasks that somebody else has made done: what is in their worktrees is to be merged. */
   const accepted = new Set<string>();
+  /** Tasks that somebody else has called off: what they wrote into the graph is not to be built upon. */
+  const dropped = new Set<string>();
   const forget = host.watch.onRecord((record) => {
     const { by, changes } = record;
-    if (by.kind !== 'runtime') for (const { task, set } of changes) if (set.status === 'done') accepted.add(task);
+    if (by.kind !== 'runtime') {
+      for (const { task, set } of changes) {
+        if (set.status === 'done') accepted.add(task);
+        else if (set.status === 'cancelled') dropped.add(task);
+      }
+    }
     family.take(record);
     bell.ring();
   });
@@ -118,6 +128,11 @@ export async function workOn(host: Host, work: Work): Promise<void> {
         accepted.delete(id);
         await finishMerge(host, id);
       }
+      for (const id of dropped) {
+        dropped.delete(id);
+        const task = await host.store.find(id);
+        if (task?.status === 'cancelled') await takeBack(host, task, `${id} is cancelled`);
+      }
       let took = false;
       while (working.size < work.parallel + family.waiting(running) && !work.leaving.aborted && (await claimOne()))
         took = true;
@@ -150,9 +165,9 @@ interface Family {
   waiting(running: ReadonlyMap<string, unknown>): number;
 }
 
-function createFamily(asked: readonly string[] | undefined): Family {
+function createFamily(asked: readonly string[] | undefined, handedOn: readonly string[] = []): Family {
   const ids = asked === undefined ? undefined : [...asked];
-  const children = new Set<string>();
+  const children = new Set(handedOn);
   const parents = new Set<string>();
   return {
     take({ changes }) {
