@@ -1,6 +1,7 @@
 // npm run bench: what Baton costs, as ratios to a floor measured in the same run. Exits 1 when a goal is missed.
 import { coldStart } from './cold-start.mjs';
 import { decode, growth } from './decode.mjs';
+import { graph } from './graph.mjs';
 import { missed } from './measure.mjs';
 import { router } from './router.mjs';
 import { runs } from './runs.mjs';
@@ -8,6 +9,6 @@ import { store } from './store.mjs';
 import { stream } from './stream.mjs';
 
 const only = process.argv[2];
-const parts = { 'cold-start': coldStart, decode, growth, stream, store, runs, router };
+const parts = { 'cold-start': coldStart, decode, growth, stream, store, graph, runs, router };
 for (const [name, run] of Object.entries(parts)) if (only === undefined || only === name) run();
 process.exitCode = missed() > 0 ? 1 : 0;
