@@ -225,7 +225,8 @@ async function untilAnswered(
     }
     forget();
     const only = (await together(host.store, ids)).map(({ id }) => id);
-    await workOn(host, { only, parallel, untilEmpty: true, leaving });
+    const handedOn = only.filter((id) => !ids.includes(id));
+    await workOn(host, { only, handedOn, parallel, untilEmpty: true, leaving });
   }
 }
 

@@ -134,6 +134,7 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
   const next = isApproved && stage !== null && stage !== 'user' ? await nextStage(parts, question, stage) : null;
   const before = question.task === null ? undefined : await store.find(question.task);
   if (status === 'approved' && before?.status === 'review') await mergeFirst(parts, before);
+  if (before !== undefined && status !== 'rejected') await keepAgent(store, before, by);
   const last = await store.lastRecord();
   const answer = await send(store, by, {
     type: 'question.answer',
@@ -189,7 +190,9 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   const { status, text, comment } = meantBy(item.kind, item.options, word);
   const words = [text, comment].filter((said) => said !== null).join(' ') || null;
   if (task.status === 'review' && status === 'approved') await mergeFirst(parts, task);
-  const answer = await send(store, by, moveFor(task, status, words));
+  const moving = moveFor(task, status, words);
+  if (moving.type === 'task.move' && moving.to === 'ready') await keepAgent(store, task, by);
+  const answer = await send(store, by, moving);
   const after = answer.tasks[0] ?? task;
   await rollBackAfter(parts, task, after);
   const at = isoTime(parts.now());
@@ -213,6 +216,14 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
     detail,
   });
   return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node] };
+}
+
+/** Whoever asked gets the answer: a task that anybody may take goes back to the one who had it. */
+async function keepAgent(store: Store, { id, status, routing, run }: Task, by: Actor): Promise<void> {
+  const { agent, role, team, tags } = routing;
+  const isOpen = agent === null && role === null && team === null && tags.length === 0;
+  if (!isOpen || run === null || (status !== 'review' && status !== 'blocked')) return;
+  await send(store, by, { type: 'task.edit', id, routing: { agent: run.agent } });
 }
 
 function moveFor({ id, status: is }: Task, status: AnswerStatus, words: string | null): TaskMessage {
