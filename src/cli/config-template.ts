@@ -38,9 +38,10 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 # The model by complexity or execution profile, where a TASK names none, as in: LOW: { CODEX: gpt-5.3-mini }
 #models: {}
 
-# How deep a task may hand work on to tasks of its own.
+# How deep a task may hand work on to tasks of its own, and how many stages may hand on to each other in a row.
 #delegation:
 #  max_depth: 3
+#  max_stages: 20
 
 # Below which confidence a result goes to a person, and below which it is not loaded; also for one domain, as in:
 # domains: { research: { refuse_below: 0.80 } }
@@ -49,8 +50,29 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 #  refuse_below: 0.85
 #  domains: {}
 
-# Who does a stage of a handoff, as in: implementation-triad: { role: EXECUTOR }
+# Who does a stage of a handoff: an agent, a role or a team, or another name for one of them, as in:
+# implementation-triad: { role: EXECUTOR }
+# senior-developer: emma
 #stages: {}
+
+# Node types of this project, with the fields that a node of the type should have, as in: DeployPlan: [summary, steps]
+#node_types: {}
+
+# Commands of the session language that this project adds; a program or an agent answers, as in:
+# DEPLOY: { usage: "#DEPLOY:<target>", does: deploy, run: [npm, run, deploy], tokens: 20 }
+#commands: {}
+
+# Who turns into commands what the rules of natural language do not reach; null is nobody.
+#language:
+#  agent: null
+
+# Where checkpoints of a session are kept: refs (under refs/baton, your branch is not touched) or branch (commits on it).
+#git: refs
+
+# Who writes the prose when nodes are summed up (null: it is put together from the nodes), and how long that may be.
+#bridge:
+#  agent: null
+#  tokens: 2000
 
 # Dollars per million tokens, where a CLI reports tokens only, as in: gpt-5.3-codex: { input: 1.25, output: 10 }
 #prices: {}
