@@ -60,7 +60,7 @@ const keepLink = (root: string, target: Bytes, env: Env): Promise<string> =>
 
 /** Hands out the contents of objects, one after the other, from one git. */
 export interface BlobReader {
-  read(entry: FileEntry, to: Bytes): Promise<void>;
+  read(entry: Pick<FileEntry, 'blob' | 'below'>, to: Bytes): Promise<void>;
   close(): Promise<void>;
 }
 
