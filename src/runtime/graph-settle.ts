@@ -34,8 +34,9 @@ export async function writeGraph(
   // Whoever runs what was named has to know of the next stage before this one is over.
   if (applied.next !== null) await host.watch.caughtUp();
   const open = applied.questions.filter(({ answer }) => answer === null);
-  const unsure = open.filter(({ kind }) => kind === 'uncertainty');
-  if (unsure.length > 0) return { claimed: waiting(claimed, 'blocked', unsure), finding: null };
+  // What the agent asks itself it cannot go on without; what Baton asks about its result is for a person to accept.
+  const unsure = open.filter(({ kind, about, node }) => kind === 'uncertainty' && about === node);
+  if (unsure.length > 0) return { claimed: waiting(claimed, 'blocked', open), finding: null };
   const known = applied.questions.find(({ answer }) => answer !== null);
   if (known !== undefined) return { claimed: judged(claimed), finding: answeredBefore(known) };
   if (open.length > 0) return { claimed: waiting(claimed, 'needs_review', open), finding: null };

@@ -2,6 +2,7 @@
  * GRAPH_UPDATE and OUTPUT on their way in (DECISIONS §9). What a live run says goes to its ear and counts when the run ends; all that anybody else says in
  * one text is one report, and acts at once, together or not at all. A person's `approval` answers what waits for it.
  */
+import { randomUUID } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor } from '../core/laws/messages.ts';
@@ -10,6 +11,8 @@ import type { Message } from '../protocol/message.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import type { Sender } from './doors.ts';
 import { type Applied, applyGraph, isPersonsWord, type Speaker } from './graph-report.ts';
+import { isHeardOut } from './heard-out.ts';
+import { TOO_LATE } from './hearing.ts';
 import { isPerson, isWatched } from './route-who.ts';
 import {
   type Answered,
@@ -58,6 +61,14 @@ export async function takeOutputs(
 
 /** What keeps all of them out: one that is not valid, or one that only a person may say. */
 function firstWrong(said: readonly Said[]): { readonly at: number; readonly refusal: Refusal } | null {
+  const [first] = said;
+  if (first !== undefined && first.sender.agent === null && first.sender.run === null && !isPerson(first.sender)) {
+    const who = first.sender.actor.name;
+    return {
+      at: 0,
+      refusal: no('E_PERMISSION_DENIED', `nobody can tell who ${who} is, so it writes nothing into the graph`),
+    };
+  }
   for (const [at, one] of said.entries()) {
     const { message } = one;
     if (!message.valid) {
@@ -262,7 +273,12 @@ export async function takeOfRun(options: RouterOptions, said: Said, own: Task): 
     return accepted(own.id, [RECEIVED], `${run?.id} has said it; it counts when the run ends`);
   }
   if (run !== null && isWatched(run)) {
-    await note(options, said, RECEIVED, about, { ...kept, forward: true, message });
+    const late = no('E_STALE_RUN', TOO_LATE);
+    if (await isHeardOut(options.store, own)) return reject(options, said, own, late);
+    const letter = randomUUID();
+    // Whoever watches over it reads the journal; it may have been over before that was written.
+    await note(options, said, RECEIVED, about, { ...kept, forward: true, letter, message });
+    if (await isHeardOut(options.store, own, letter)) return reject(options, said, own, late);
     return accepted(own.id, [RECEIVED], `handed to ${run.id}; it counts when the run ends`);
   }
   const speaker = { by: said.sender.actor, from: whoIs(said.sender), task: own, run: null };

@@ -10,6 +10,7 @@ import { isRunning, TASK_STATUSES, type Task } from '../core/task.ts';
 import { lastReport } from '../protocol/convert.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { isHeardOut } from './heard-out.ts';
 import { TOO_LATE } from './hearing.ts';
 import { isOutput, takeOfRun } from './route-output.ts';
 import { isWatched, staleRun } from './route-who.ts';
@@ -78,7 +79,8 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
     }
     if (isWatched(run)) {
       const late = no('E_STALE_RUN', TOO_LATE);
-      if (await isHeardOut(options, task)) return reject(options, said, task, late, { report: keptReport(report) });
+      if (await isHeardOut(options.store, task))
+        return reject(options, said, task, late, { report: keptReport(report) });
       const letter = randomUUID();
       // Whoever watches over it reads the journal.
       await note(
@@ -90,7 +92,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         messageId,
       );
       // It may have been over before that was written.
-      if (await isHeardOut(options, task, letter)) return reject(options, said, task, late);
+      if (await isHeardOut(options.store, task, letter)) return reject(options, said, task, late);
       return accepted(task.id, [...warned, RECEIVED], `handed to ${run.id}, which is judged when it ends`);
     }
   }
@@ -122,14 +124,6 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
   const judged = await options.store.find(task.id);
   if (judged?.status === 'done') events.push('run.judged', 'task.transitioned');
   return accepted(task.id, events);
-}
-
-/** Whether whoever watches over a run has written that it hears no more: by now, or before the report `letter` was written. */
-async function isHeardOut({ store }: RouterOptions, task: Task, letter?: string): Promise<boolean> {
-  const of = (await store.history(task.id)).flatMap(({ events }) => events).filter(({ run }) => run === task.run?.id);
-  const last = of.findIndex(({ type, detail }) => type === 'run.usage' && detail?.['last'] === true);
-  if (last === -1) return false;
-  return letter === undefined || of.findIndex(({ detail }) => detail?.['letter'] === letter) > last;
 }
 
 export const again = (task: Task, messageId: string): Answered =>

@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import type { Node } from '../../src/core/node.ts';
 import type { WholeNode } from '../../src/core/store.ts';
 import type { Task } from '../../src/core/task.ts';
+import { answerQuestion } from '../../src/runtime/answers.ts';
 import { taskMessage } from '../../src/runtime/child.ts';
+import { loadNode } from '../../src/runtime/loading.ts';
+import { workOn } from '../../src/runtime/scheduler.ts';
 import { print } from './small-agents.ts';
 import { makeWorld, type Ran, reportText, sh, taskOf, type World } from './world.ts';
 
@@ -361,12 +364,22 @@ describe('doubt', () => {
       two: 'true',
     });
     const ran = await world.run(taskOf(world, { agent: 'one' }));
-    expect(ran.task).toMatchObject({ status: 'blocked' });
+    expect(ran.task).toMatchObject({ status: 'review', cause: null });
     expect(ran.task.summary).toMatch(/^waits for an answer: ask-1/);
     expect(await tasks(world)).toHaveLength(1);
     const [question] = await world.store.questions({ open: true });
     expect(question).toMatchObject({ kind: 'uncertainty', about: 'a_1', task: ran.task.id, nextStage: 'two' });
     expect((await nodes(world)).map(({ type }) => type).sort()).toEqual(['Findings', 'Uncertainty']);
+    // Nobody builds upon it before that, and once it is accepted it goes on as it is.
+    const refused = await loadNode(world.host, 'a_1');
+    expect(refused).toMatchObject({
+      refusal: { code: 'E_NOT_LOADABLE', message: expect.stringContaining('ask-1 is open') },
+    });
+    await answerQuestion(world.host, { id: 'ask-1', status: 'approved' }, { kind: 'person', name: 'user' });
+    expect((await tasks(world)).map(({ status, metadata }) => [status, metadata['stage']])).toEqual([
+      ['done', undefined],
+      ['ready', 'two'],
+    ]);
   });
 
   test("a domain's own threshold", async () => {
@@ -430,7 +443,6 @@ test('a task that fails for good takes its nodes with it, and what was made of t
     message: { type: 'question.answer', id: 'ask-1', status: 'changes_requested' },
     by: { kind: 'person', name: 'user' },
   });
-  const { workOn } = await import('../../src/runtime/scheduler.ts');
   await workOn(world.host, {
     only: [ran.task.id],
     parallel: 1,

@@ -46,6 +46,7 @@ describe('who a stage is', () => {
     ['dev', { kind: 'routed', routing: { agent: 'dev' } }],
     ['DEV', { kind: 'routed', routing: { agent: 'dev' } }],
     ['web', { kind: 'routed', routing: { agent: null, role: null, team: 'web' } }],
+    ['codex', { kind: 'routed', routing: { agent: 'codex' } }],
     ['tester', { kind: 'routed', routing: { role: 'tester' } }],
     ['user', { kind: 'user' }],
     ['boss', { kind: 'user' }],
@@ -187,6 +188,13 @@ describe('by message', () => {
     expect(answers.map(({ result }) => result)).toEqual(['rejected', 'rejected']);
     expect(answers[1]).toMatchObject({ code, events: ['protocol.message.rejected'] });
     expect(answers[0]?.reason).toMatch(/^nothing of this report was taken/);
+    expect(await nodes(world)).toEqual([]);
+  });
+
+  test('of somebody that nobody can name nothing is taken', async () => {
+    const world = await makeWorld({ config: CONFIG });
+    const [answer] = await world.host.router.take(nodeText('a_1'), NOBODY);
+    expect(answer).toMatchObject({ result: 'rejected', code: 'E_PERMISSION_DENIED' });
     expect(await nodes(world)).toEqual([]);
   });
 
