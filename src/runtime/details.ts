@@ -2,6 +2,7 @@
  * The details file of a run, in the form of the output protocol: all that its agent printed is in it, however much that is. It is written piece by
  * piece, so that a gigabyte takes no more memory than a piece, and under another name until it is whole.
  */
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tooDeep } from '../protocol/text/depth.ts';
@@ -28,6 +29,8 @@ const dataFolderOf = (folder: string): string => dirname(dirname(folder));
 /** What the agent wrote into its details folder itself, and where; null where it wrote nothing. */
 export async function ownDetails(folder: string): Promise<{ readonly path: string; readonly value?: unknown } | null> {
   const path = join(folder, 'agent', 'details.json');
+  // Most agents write none, and that is known at once.
+  if (!existsSync(path)) return null;
   // An agent can put anything in its place: only a plain file of its own is read.
   const file = await openInside(dataFolderOf(folder), path);
   if (file === null) return null;
@@ -49,7 +52,8 @@ export function filesFoundIn(value: unknown): readonly unknown[] {
 
 export const detailsFile = (folder: string): string => join(folder, 'details.json');
 
-export async function writeDetails(folder: string, details: Details): Promise<void> {
+/** @param isSilent nothing was printed: then there is no log to look for */
+export async function writeDetails(folder: string, details: Details, isSilent = false): Promise<void> {
   const { agent_id, task, timestamp, duration_ms, results, metadata } = details;
   const empty = { ...results, output: [], errors: [] };
   const frame = `${JSON.stringify({ aop_version: '1.0.0', agent_id, task, timestamp, duration_ms, results: empty, metadata }, null, 2)}\n`;
@@ -61,9 +65,9 @@ export async function writeDetails(folder: string, details: Details): Promise<vo
   try {
     const out = writer(file);
     await out.put(frame.slice(0, before));
-    await putLines(folder, 'out.log', out);
+    if (!isSilent) await putLines(folder, 'out.log', out);
     await out.put(frame.slice(before, after));
-    await putLines(folder, 'err.log', out);
+    if (!isSilent) await putLines(folder, 'err.log', out);
     await out.put(frame.slice(after));
     await out.flush();
   } catch (cause) {

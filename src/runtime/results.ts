@@ -1,4 +1,5 @@
 /** What comes out of a run for others: the RESPONSE, the block for the parent, the details on disk. Where Baton knows better than the agent, Baton's word counts. */
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { emptyReport, type Outcome, type Report } from '../core/report.ts';
@@ -277,32 +278,37 @@ export async function writeResults(facts: RunFacts, response: Response, block: s
   const claims = evidence?.claims ?? [];
   // The diff is made while its workspace is as it left it: not at all where it never came to that.
   const typeFile = type === 'code' && facts.place === undefined ? null : typeFileOf(type);
-  await mkdir(folder, { recursive: true });
+  // It is there but for a run that never came to work.
+  if (!existsSync(folder)) await mkdir(folder, { recursive: true });
   const details = async (): Promise<void> => {
     const own = await ownDetails(folder);
     const found = own === null || type !== 'search' ? [] : filesFoundIn(own.value);
-    await writeDetails(folder, {
-      agent_id: `${chosen.name}-${run.id}`,
-      task: shorten(report.task ?? task.title, 200),
-      timestamp: isoOf(facts.startedAt),
-      duration_ms: Math.max(0, facts.endedAt - facts.startedAt),
-      results: {
-        report,
-        claims,
-        artifacts: report.artifacts,
-        ...(type === 'search' ? { files_found: [...filesNamed(facts), ...found] } : {}),
-        said: facts.report?.detailsFile ?? null,
-        last_statement: facts.lastText,
-        ...(own === null ? {} : { agent_details: own.value ?? own.path }),
-        files: [
-          ...(typeFile === null ? [] : [{ type, path: join(folder, typeFile) }]),
-          ...['out.log', 'err.log'].map((name) => ({ type: 'log', path: join(folder, name) })),
-          { type: 'response', path: join(folder, 'response.json') },
-        ],
-        log: { stdout: join(folder, 'out.log'), stderr: join(folder, 'err.log'), bytes: facts.bytes },
+    await writeDetails(
+      folder,
+      {
+        agent_id: `${chosen.name}-${run.id}`,
+        task: shorten(report.task ?? task.title, 200),
+        timestamp: isoOf(facts.startedAt),
+        duration_ms: Math.max(0, facts.endedAt - facts.startedAt),
+        results: {
+          report,
+          claims,
+          artifacts: report.artifacts,
+          ...(type === 'search' ? { files_found: [...filesNamed(facts), ...found] } : {}),
+          said: facts.report?.detailsFile ?? null,
+          last_statement: facts.lastText,
+          ...(own === null ? {} : { agent_details: own.value ?? own.path }),
+          files: [
+            ...(typeFile === null ? [] : [{ type, path: join(folder, typeFile) }]),
+            ...['out.log', 'err.log'].map((name) => ({ type: 'log', path: join(folder, name) })),
+            { type: 'response', path: join(folder, 'response.json') },
+          ],
+          log: { stdout: join(folder, 'out.log'), stderr: join(folder, 'err.log'), bytes: facts.bytes },
+        },
+        metadata: { ...report.metrics, run: run.id, status: task.status, task_type: type },
       },
-      metadata: { ...report.metrics, run: run.id, status: task.status, task_type: type },
-    });
+      facts.bytes === 0,
+    );
   };
   await Promise.all([
     details(),
