@@ -1,0 +1,96 @@
+/** A line of plain words, cut where one wish may end and another begin, and the words around a wish that say how it is meant. */
+
+/** How strongly two pieces are apart: a sentence's end, `then`, or no more than `and` or a comma. */
+export type Gap = 'sentence' | 'then' | 'weak';
+
+export interface Piece {
+  readonly text: string;
+  /** What is between this piece and the one before. */
+  readonly gap: Gap;
+  /** The same as it is written, for pieces that belong together after all. */
+  readonly glue: string;
+  /** Ends in a question mark. */
+  readonly asks: boolean;
+}
+
+const GAP =
+  /[.!?;]+(?:\s+|$)|\s*\n\s*|(?:,| -)? (?:and )?(?:then|after that|afterwards)\b,? ?(?!$)|, (?:and |but |plus )?(?:also )?| (?:and|but|plus|&) (?:also )?/gi;
+
+export function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let start = 0;
+  let gap: Gap = 'sentence';
+  let glue = '';
+  const add = (end: number, asks: boolean): void => {
+    const piece = text.slice(start, end).trim();
+    if (piece !== '') pieces.push({ text: piece, gap, glue, asks });
+  };
+  for (const match of text.matchAll(GAP)) {
+    add(match.index, match[0].includes('?'));
+    start = match.index + match[0].length;
+    gap = /[.!?;\n]/.test(match[0]) ? 'sentence' : /then|after/i.test(match[0]) ? 'then' : 'weak';
+    glue = match[0].replace(/\n/g, ' ').replace(/\s+/g, ' ');
+  }
+  add(text.length, false);
+  return pieces;
+}
+
+/** How surely something is wanted: `half` is enough for all but what cannot be taken back, `hardly` for nothing but looking. */
+export type Doubt = 'none' | 'half' | 'hardly';
+
+export interface Wish {
+  readonly text: string;
+  readonly doubt: Doubt;
+  /** Asked for, as in `can you`: its question mark is no doubt. */
+  readonly polite: boolean;
+}
+
+const TALK =
+  /^(?:(?:please|kindly|hey|ok|okay|so|well|now|and|but|then|also|just|quickly|baton|hmm|yes|yeah|sure|oh|alright|first|finally|lastly)(?:,|!)? (?=\S)|(?:hi|hello|next|great|good|cool|right|thanks|thank you|perfect|good morning)[,!] |go ahead and |feel free to |do me a favou?r and |be so kind (?:as to|and) )/i;
+const ASKED =
+  /^(?:(?:can|could|would|will) you (?:please |kindly |just |quickly |also )*(?=\S)|(?:i'd|i would) (?:like|love) (?:you )?to (?!know|see)|i (?:want|need) (?:you )?to (?!know|see)|(?:we|i) (?:need|have) to |let's |let us |lets |time to |it's time to |i'd appreciate it if you (?:could |would )?)/i;
+/** Before a question that is asked in a roundabout way. */
+const TOLD =
+  /^(?:(?:please )?(?:tell|show) me (?=what|how|who|which|where|if|whether)|let me know (?=what|how|who|which|where|if|whether)|(?:i'd like|i would like|i want|i need) to (?:know|see) (?=what|how|who|which|where|if|whether|the)|(?:do|can|could) you (?:know|tell me|say) (?=what|how|who|which|where|if|whether)|i wonder (?=what|how|who|which|where|if|whether))/i;
+const HALF =
+  /^(?:(?:can|could|may|shall|should) (?:we|i) (?!need|start)|you (?:can|may) |we (?:can|could) |why (?:don't|not) (?:you |we )?)/i;
+const HARDLY =
+  /^(?:maybe|perhaps|possibly|probably|i (?:think|guess|suppose|feel|believe)(?: that)?|what if|(?:you|we|i) (?:should|might|may want to|might want to|could|ought to)|it might be (?:good|better|wise|time) to|i(?:'m| am) (?:thinking|wondering|tempted)(?: (?:of|about|if|whether|to))?|not sure (?:if|whether)|i wonder if|(?:i|we) (?:will|would|am going to|are going to|may|plan to|want you not to))(?:,|:)? (?:we should |you should |i should |we could |we |you |i )?/i;
+const TAIL =
+  /(?:,? (?:please|thanks|thank you|thx|for me|will you|would you|could you|ok|okay|if you can|if possible|if you could|if you would|if you don't mind|cheers))+$/i;
+
+/** What is wanted, without the words of politeness around it. */
+export function wishOf(piece: string): Wish {
+  let text = piece.trim().replace(/[\s.!?;,:]+$/, '');
+  let [doubt, polite]: [Doubt, boolean] = ['none', false];
+  for (let i = 0; i < 8; i++) {
+    const before = text;
+    text = text.replace(TALK, '').replace(TOLD, '').replace(TAIL, '');
+    const asked = text.replace(ASKED, '');
+    polite ||= asked !== text;
+    const half = asked.replace(HALF, '');
+    if (half !== asked && doubt === 'none') doubt = 'half';
+    const hardly = half.replace(HARDLY, '');
+    if (hardly !== half) doubt = 'hardly';
+    text = hardly.trim();
+    if (text === before) break;
+  }
+  return { text, doubt, polite };
+}
+
+const NOT =
+  /^(?:(?:i|we|you|they|let's|please|emphatically|really|just)(?:,)? )*(?:(?:do|does|did|should|must|could|would|will|can|need|have|has|is|are|was)(?:n't|nt| not)\b|won't|can't|cannot|never\b|not\b|no\b|stop\b|avoid\b|refrain\b|nobody\b|no one\b|without\b|instead of\b|rather than\b|under no circumstances\b|by no means\b)/i;
+
+/** The wish is that something is not done. */
+export const isNegated = (wish: string): boolean => NOT.test(wish);
+
+const CANCEL =
+  /^(?:no|nope|no thanks|no thank you|never ?mind|forget (?:it|that|about it|about that)|cancel|cancel (?:it|that)|scratch that|just kidding|not now|wait,? no|actually,? (?:no|don't|not)|don't|do not|please don't|stop|stop it|stop that|on second thought,? no|leave it|let it be|skip it|skip that)$/i;
+
+/** Takes back whatever else the line says. */
+export const isCancel = (wish: string): boolean => CANCEL.test(wish);
+
+const FILLER =
+  /^(?:please|thanks|thank you|thanks a lot|thx|cheers|ok|okay|hi|hello|hey|hi there|hello there|good (?:morning|evening|afternoon|day)|great|cool|perfect|yes|yeah|sure|baton|right|well|so|sorry|alright|now|and|then|also|if you can|if possible|when you are ready)$/i;
+
+export const isFiller = (piece: string): boolean => FILLER.test(piece.replace(/[\s.!?;,:]+$/, ''));
