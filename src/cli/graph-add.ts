@@ -29,15 +29,19 @@ export async function addToGraph(file: string, globals: Globals): Promise<void> 
   await writing(globals, async (store, dir) => {
     const host = await openHost({ store, dir, config });
     let answers: readonly Routed[];
+    let isRun = false;
     try {
       judgeClaims(host);
       const sender = (await runSender(store, dir, 'cli')) ?? personSender(await actorOf(store), undefined);
+      isRun = sender.run !== null;
       answers = await host.router.take(input.text, sender);
     } finally {
       await host.close();
     }
     refuse(answers);
     warn(input);
+    // What a run says that somebody watches over is only received.
+    if (isRun && answers.every(({ events }) => events.length <= 1)) return showAsWritten(input, globals.json);
     await show(store, input, answers, globals.json);
   });
 }

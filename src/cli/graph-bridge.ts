@@ -4,7 +4,7 @@ import { BatonError } from '../core/errors.ts';
 import { nodeId } from '../core/node.ts';
 import { nodeJson } from '../core/node-json.ts';
 import type { Store, WholeNode } from '../core/store.ts';
-import { DEFAULT_SESSION } from '../core/task.ts';
+import { DEFAULT_SESSION, taskOfRun } from '../core/task.ts';
 import { encodeOutput } from '../protocol/output/encode.ts';
 import { graphUpdateOf } from '../protocol/output/graph.ts';
 import { snakeCase } from '../protocol/output/node-words.ts';
@@ -14,6 +14,7 @@ import { fieldsOfType } from '../protocol/output/templates.ts';
 import { nextStageOf } from '../protocol/output/type-defaults.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { escalation } from '../runtime/loading.ts';
+import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { InSession } from './globals.ts';
 import { proseBy } from './graph-prose.ts';
@@ -21,7 +22,7 @@ import { dataOf } from './graph-text.ts';
 import { note, print, printJson, Refused } from './io.ts';
 import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { ask, writing } from './with-store.ts';
+import { ask, reading } from './with-store.ts';
 
 interface Options extends InSession {
   readonly type: readonly string[];
@@ -33,7 +34,7 @@ interface Options extends InSession {
 }
 
 export async function bridge(options: Options): Promise<void> {
-  const { type: types, as, topic = null, session } = options;
+  const { type: types, as, topic = null } = options;
   if (types.length === 0) {
     throw new BatonError(
       'E_USAGE',
@@ -44,8 +45,9 @@ export async function bridge(options: Options): Promise<void> {
   if (!isPascalCase(as)) {
     throw new BatonError('E_USAGE', `expected a node type in PascalCase with --as, got ${JSON.stringify(as)}`);
   }
-  await writing(options, async (store, dir) => {
+  await reading(options, async (store, dir) => {
     const config = readConfig(dir);
+    const session = await ownSession(store, dir, options.session);
     const { nodes, neighbours } = await chosen(store, types, as, session);
     const now = new Date().toISOString();
     const sources = nodes.map(sourceOf);
@@ -93,6 +95,16 @@ export async function bridge(options: Options): Promise<void> {
           `${id}: ${oneLine(question)}\n  nobody builds upon it before a person has answered: baton answer ${id} TEXT`,
         );
   });
+}
+
+/** A person may sum up any session, a run its own. */
+async function ownSession(store: Store, dir: string, session: string | undefined): Promise<string | undefined> {
+  const sender = await runSender(store, dir, 'cli');
+  if (sender === null && (await actorOf(store)).kind === 'person') return session;
+  const task = sender === null || sender.run === null ? undefined : await store.find(taskOfRun(sender.run) ?? '');
+  if (task !== undefined && (session === undefined || session === task.session)) return task.session;
+  const whose = task === undefined ? 'nobody that could be named' : `a run of the session ${task.session}`;
+  throw new BatonError('E_PERMISSION_DENIED', `expected a person to sum up ${session ?? 'all sessions'}, got ${whose}`);
 }
 
 type Made = Extract<Summary, { ok: true }>;

@@ -3,17 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import { nodeJson } from '../core/node-json.ts';
 import type { Store } from '../core/store.ts';
+import { taskOfRun } from '../core/task.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 import { connectDoor } from '../runtime/door-client.ts';
+import { loadFor } from '../runtime/door-load.ts';
+import type { Door, LoadedNode } from '../runtime/doors.ts';
 import { loadNode } from '../runtime/loading.ts';
-import { actorOf } from './caller.ts';
+import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { dataOf } from './graph-text.ts';
-import { print, printJson, Refused } from './io.ts';
+import { note, print, printJson, Refused } from './io.ts';
 import { safe } from './text.ts';
-import { writing } from './with-store.ts';
+import { reading } from './with-store.ts';
 
 interface Options extends Globals {
   readonly as?: string;
@@ -30,8 +33,15 @@ export async function loadFromGraph(id: string, { as, require: required = [], ..
     );
   }
   if (socket !== null) return loadInRun(socket, id, required, globals.json);
-  await writing(globals, async (store, dir) => {
-    const found = await loadNode({ store, config: readConfig(dir) }, id, required);
+  await reading(globals, async (store, dir) => {
+    const config = readConfig(dir);
+    const sender = await runSender(store, dir, 'cli');
+    if (sender !== null) {
+      // A run that lost its socket is that run all the same.
+      const mine = (sender.run === null ? undefined : await store.find(taskOfRun(sender.run) ?? '')) ?? null;
+      return showLoaded(await loadFor({ store, config }, sender, mine, askOf(id, required)), required, globals.json);
+    }
+    const found = await loadNode({ store, config }, id, required);
     if ('refusal' in found) throw refusedAs(found.refusal);
     if (as !== undefined) await noteUse(store, id, as);
     const node = as === undefined ? found.node : ((await store.node(id)) ?? found.node);
@@ -68,15 +78,25 @@ async function noteUse(store: Store, node: string, as: string): Promise<void> {
   if (answer.kind === 'refused') throw refusedAs(answer.refusal);
 }
 
+const askOf = (node: string, required: readonly string[]): Parameters<Door['load']>[0] => ({
+  node,
+  ...(required.length === 0 ? {} : { require: required }),
+});
+
 async function loadInRun(socket: string, id: string, required: readonly string[], json: boolean): Promise<void> {
   const door = await connectDoor(socket);
   try {
-    const loaded = await door.load({ node: id, ...(required.length === 0 ? {} : { require: required }) });
-    if (json) printJson(loaded);
-    else print(safe(writeYaml(loaded)));
+    showLoaded(await door.load(askOf(id, required)), required, json);
   } finally {
     await door.close();
   }
+}
+
+/** What a run gets is bounded; what was cut is said. */
+function showLoaded(loaded: LoadedNode, required: readonly string[], json: boolean): void {
+  if (json) printJson(loaded);
+  else printFields(loaded.data, required);
+  if (loaded.shortened.length > 0) note(`shortened: ${loaded.shortened.join(', ')}`);
 }
 
 /** Just what was asked for; all where nothing was. */

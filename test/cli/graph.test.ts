@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { countTokens } from '../../src/cli/tokens.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { readYaml } from '../../src/protocol/text/yaml.ts';
-import { baton, fixture, type Ran } from './baton.ts';
+import { baton, fixture, MAIN, type Ran } from './baton.ts';
 
 type Json = Record<string, unknown>;
 type N = { node_id: string; metadata: Json; data: Json; handoff: Json; lineage: Json } & Json;
@@ -424,6 +424,55 @@ END
   );
   expect(graph(['lineage', 'nothing']).exit).toBe(4);
   expect(graph(['lineage', BUG, '--hops', 'x']).exit).toBe(2);
+});
+
+describe('within a run it is the run that speaks', () => {
+  const cli = `${process.execPath} ${MAIN} graph`;
+  const said = (name: string): string => readFileSync(join(dir, `${name}.out`), 'utf8');
+  const mine = 'implementation_fix_20251028_140000';
+
+  /** Runs an agent that calls these commands, and keeps what each of them says. */
+  function run(calls: Readonly<Record<string, string>>): Ran {
+    add(bug);
+    writeFileSync(join(dir, 'node.txt'), block(mine, 'Implementation', from(BUG)));
+    writeFileSync(join(dir, 'yes.txt'), block('approval_bug_20251028_140000', 'Approval'));
+    const lines = Object.entries(calls).map(
+      ([name, command]) => `${command} > ${name}.out 2>&1; echo $? >> ${name}.out`,
+    );
+    const report = "printf '[AOP:SUMMARY] Fixed.\\n[AOP:DETAILS_FILE] none\\n[AOP:STATUS] success\\n'";
+    writeFileSync(join(dir, 'emma.sh'), ['#!/bin/sh', 'cat > /dev/null', ...lines, report, ''].join('\n'));
+    chmodSync(join(dir, 'emma.sh'), 0o755);
+    return baton(['run', 'fix it', '--agent', 'emma', '--session', 'default'], '', dir);
+  }
+
+  test('for its own task and session, and never as somebody else', () => {
+    const ran = run({
+      load: `${cli} load ${BUG} --require summary`,
+      gap: `${cli} load ${BUG} --require plan`,
+      bare: `env -u BATON_SOCKET ${cli} load ${BUG} --require summary`,
+      as: `${cli} load ${BUG} --as TASK-2020-01-01-001`,
+      bridge: `env -u BATON_SOCKET ${cli} bridge --type BugBrief --session other`,
+      add: `${cli} add node.txt`,
+    });
+    expect(said('load')).toBe('summary: Login form returns 500 error with valid credentials\n0\n');
+    expect(said('bare')).toBe(said('load'));
+    expect(said('gap')).toMatch(/data\.plan[\s\S]*\n3\n$/);
+    expect(said('as')).toMatch(/--as is for people[\s\S]*\n3\n$/);
+    expect(said('bridge')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
+    expect(said('add')).toMatch(/kept implementation_fix_20251028_140000[\s\S]*\n0\n$/);
+    expect([ran.exit, list('--type', 'Implementation')]).toEqual([0, [mine]]);
+    expect(show(BUG).lineage['consumed_by_nodes']).toEqual([mine]);
+  });
+
+  test('a person’s word is not its to say, and then nothing of it is taken', () => {
+    const ran = run({
+      add: `${cli} add node.txt`,
+      yes: `env -u BATON_SOCKET ${cli} add yes.txt`,
+    });
+    expect(said('yes')).toMatch(/kept approval_bug_20251028_140000[\s\S]*\n0\n$/);
+    expect([ran.exit, list()]).toEqual([3, [BUG]]);
+    expect(ran.err).toMatch(/would be a person's word/);
+  });
 });
 
 describe('the bridge', () => {
