@@ -154,8 +154,14 @@ async function ignoredThen(info: GitInfo, before: Entries, made: readonly Change
       }
     }
     const { stdout, code, stderr } = await git(tree, ['check-ignore', '--stdin', '-v', '-n', '--no-index'], {
-      env: { GIT_DIR: info.gitDir, GIT_WORK_TREE: tree, GIT_INDEX_FILE: join(folder, 'index') },
-      stdin: made.map(({ name }) => `${quotePath(name)}\n`).join(''),
+      env: {
+        GIT_DIR: info.gitDir,
+        GIT_WORK_TREE: tree,
+        GIT_INDEX_FILE: join(folder, 'index'),
+        // It knows no literal paths; with a dot before it a name is none but a name.
+        GIT_LITERAL_PATHSPECS: '0',
+      },
+      stdin: made.map(({ name }) => `${quotePath(`./${name}`)}\n`).join(''),
     });
     // 1 is that none is ignored.
     if (code !== 0 && code !== 1) throw new BatonError('E_UNKNOWN', `git check-ignore failed: ${stderr}`);
