@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CONFIG_FILE, type Config, configOf, DEFAULT_CONFIG } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { readYaml } from '../protocol/text/yaml.ts';
+import { checkProjectCommands } from '../session/project-commands.ts';
 
 /** The settings in force: those of the file, and the defaults where there is none. */
 export function readConfig(dir: string): Config {
@@ -11,7 +12,9 @@ export function readConfig(dir: string): Config {
   if (text === null) return DEFAULT_CONFIG;
   const yaml = readYaml(text.replace(/^\ufeff/, ''));
   if (!yaml.ok) throw new BatonError('E_CONFIG', `${CONFIG_FILE} is not readable as YAML: ${yaml.reason}`);
-  return configOf(yaml.value);
+  const config = configOf(yaml.value);
+  checkProjectCommands(config);
+  return config;
 }
 
 export function readIfThere(path: string): string | null {

@@ -146,6 +146,12 @@ export function configOf(value: unknown): Config {
       throw invalid(`notify.${i}.to`, `expected secret_env with a webhook only, got it with a ${given[0]}`);
     }
   }
+  for (const [command, { run, agent }] of Object.entries(parsed.data.commands)) {
+    if ((run === undefined) === (agent === undefined)) {
+      const got = run === undefined ? 'neither' : 'both';
+      throw invalid(`commands.${command}`, `expected a program (run) or an agent that answers, got ${got}`);
+    }
+  }
   const { delegation, ...rest } = parsed.data;
   // The limit of a handoff is another one than the default of max_depth, until somebody says which holds.
   const isSaid = (value as { delegation?: { max_depth?: unknown } } | null)?.delegation?.max_depth !== undefined;

@@ -1,6 +1,7 @@
 /** Which command is answered by whom. One table: what is not here does not exist. */
 import type { CommandName } from '../protocol/command/index.ts';
 import type { Handler } from './call.ts';
+import { depends } from './commands/depends.ts';
 import * as help from './commands/help.ts';
 import * as locks from './commands/locks.ts';
 import * as mail from './commands/mail.ts';
@@ -20,4 +21,5 @@ export const HANDLERS: Partial<Record<CommandName, Handler>> = {
   SUBSCRIBE: mail.subscribe,
   UNSUBSCRIBE: mail.unsubscribe,
   DIRECT: mail.direct,
+  DEPENDS: depends,
 };

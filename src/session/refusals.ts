@@ -7,8 +7,11 @@ import { type Call, failed, form, type Said } from './call.ts';
 
 const OWN = /^E00[1-5]$/;
 
-export const codeOf = ({ code }: Pick<Refusal, 'code'>): SessionErrorCode =>
-  OWN.test(code) ? (code as SessionErrorCode) : code === 'E_PERMISSION_DENIED' ? 'E005' : 'E002';
+/** What has no code of its own here is a command that cannot be carried out with what it was given. */
+export function codeOf({ code }: { readonly code: string }): SessionErrorCode {
+  if (OWN.test(code)) return code as SessionErrorCode;
+  return code === 'E_PERMISSION_DENIED' ? 'E005' : code === 'E_PARSE_FAILURE' ? 'E001' : 'E002';
+}
 
 export const refusalOf = (refusal: Refusal): Said => failed(codeOf(refusal), refusal.message);
 

@@ -13,6 +13,11 @@ export interface DecodeOptions {
   readonly countTokens?: CountTokens;
   /** The names of a project's own commands; they take any number of parameters. A built-in name keeps its meaning. */
   readonly extraNames?: ReadonlySet<string>;
+  /**
+   * Fills in the variables of one parameter. It comes after the line was taken apart and before anything is checked: a value is held to the
+   * limits of what it stands for, and can become no other parameter, no modifier and no other form of the command.
+   */
+  readonly fill?: (param: string) => string;
 }
 
 export interface ReadCommand {
@@ -54,21 +59,36 @@ export function readCommand(line: string, options: DecodeOptions = {}): ReadComm
     };
   }
   const body = line.trimEnd().slice(line.indexOf('#') + 1 + name.length);
-  const segments = body === '' ? [] : body.slice(1).split(':');
+  const segments = body === '' ? [] : split(body.slice(1), options.fill !== undefined);
   const { command, problems } = readSegments(name, segments, options);
   if (!/[\r\n]/.test(body)) return { command, problems };
   return { command, problems: [error('E002', '/params', 'expected one line, got a line break'), ...problems] };
 }
 
-function readSegments(name: string, segments: readonly string[], { countTokens, extraNames }: DecodeOptions): Read {
+/** At the colons; the one in `{{NAME:-default}}` is the variable's, where variables are filled in. */
+function split(body: string, hasVariables: boolean): string[] {
+  if (!hasVariables || !body.includes('{{')) return body.split(':');
+  const segments = [''];
+  // Every other piece is a variable: what a pattern's group matches stays in what `split` gives.
+  for (const [i, piece] of body.split(VARIABLE).entries()) {
+    const [first = '', ...more] = i % 2 === 1 ? [piece] : piece.split(':');
+    segments.push(`${segments.pop() ?? ''}${first}`, ...more);
+  }
+  return segments;
+}
+
+/** With a default: only that has a colon of its own. */
+const VARIABLE = /(\{\{[A-Z][A-Z0-9_]*:-[^{}\r\n]*\}\})/;
+
+function readSegments(name: string, segments: readonly string[], options: DecodeOptions): Read {
   if (!isBuiltIn(name)) {
-    const { command, problems } = readForm(name, OPEN_FORM, segments, countTokens);
-    if (isKnownCommand(name, extraNames)) return { command, problems };
+    const { command, problems } = readForm(name, OPEN_FORM, segments, options);
+    if (isKnownCommand(name, options.extraNames)) return { command, problems };
     return { command, problems: [error('E001', '/name', `expected a known command, got ${quote(`#${name}`)}`)] };
   }
   const form = formOf(name, segments);
-  if (form !== null) return readForm(name, form, segments, countTokens);
-  const { command } = readForm(name, OPEN_FORM, segments, countTokens);
+  if (form !== null) return readForm(name, form, segments, options);
+  const { command } = readForm(name, OPEN_FORM, segments, options);
   const came = segments.length === 0 ? 'no parameters' : quote(segments[0]);
   return { command, problems: [error('E002', '/params/0', `expected ${usages(name)}, got ${came}`)] };
 }
@@ -77,15 +97,23 @@ function readForm(
   name: string,
   form: CommandForm,
   segments: readonly string[],
-  countTokens: CountTokens | undefined,
+  { countTokens, fill }: DecodeOptions,
 ): Read {
   const taken = takeModifiers(segments, fewest(form), form.persistable);
-  const params = fitParams(form, taken.segments);
+  const written = fitParams(form, taken.segments);
+  const params = fill === undefined ? written : written.map(fill);
   const expected = isBuiltIn(name) && form.sub === null ? usages(name) : usage(name, form);
   return {
     command: { name, params, limit: taken.limit, persistent: taken.persistent },
-    problems: [...checkParams(form, params, expected, countTokens), ...taken.problems],
+    problems: [
+      ...checkParams(form, params, expected, countTokens),
+      ...(isBuiltIn(name) && formOf(name, params)?.sub !== formOf(name, written)?.sub ? [otherForm(params)] : []),
+      ...taken.problems,
+    ],
   };
 }
+
+const otherForm = (params: readonly string[]): Problem =>
+  error('E002', '/params/0', `expected a value, got a form of the command: ${quote(params[0])}`);
 
 const usages = (name: CommandName): string => COMMANDS[name].forms.map((form) => usage(name, form)).join(' or ');

@@ -1,22 +1,31 @@
 /** Channels and letters (§12): `#BROADCAST`, `#SUBSCRIBE`, `#UNSUBSCRIBE`, `#DIRECT`. */
-import { type Call, failed, type Handler, type Said } from '../call.ts';
+import { nearest } from '../../core/config.ts';
+import { type Call, failed, type Handler, type Said, text } from '../call.ts';
 import { knownAgents } from '../people.ts';
-import { replyTo } from '../refusals.ts';
+import { ask, replyTo } from '../refusals.ts';
 
-/** There without anybody having listened to them (§12). */
+/** There without anybody having listened to them (§12); `feed.ts` tells on them what happens. */
 export const CHANNELS = ['file_changes', 'deploy_status', 'test_results', 'priority_alert'] as const;
 
 export const broadcast: Handler = (call) => {
   const { params, session, speaker } = call;
-  const [channel = '', text = ''] = params;
-  return replyTo(call, { type: 'session.send', session, to: { channel }, text, speaker });
+  const [channel = '', words = ''] = params;
+  return replyTo(call, { type: 'session.send', session, to: { channel }, text: words, speaker });
 };
+
+/** Five tokens are the most that an acknowledgement has: where the channel's name does not fit, it goes without it. */
+const ACKNOWLEDGEMENT_TOKENS = 5;
 
 const listening =
   (on: boolean): Handler =>
-  (call) => {
-    const { params, session, speaker } = call;
-    return replyTo(call, { type: 'session.subscribe', session, channel: params[0] ?? '', on, speaker });
+  async (call) => {
+    const { params, session, speaker, countTokens } = call;
+    const [channel = ''] = params;
+    const answer = await ask(call, { type: 'session.subscribe', session, channel, on, speaker });
+    if ('said' in answer) return answer.said;
+    const short = on ? 'subscribed' : 'unsubscribed';
+    const reply = `${short}:${channel}`;
+    return text(countTokens(reply) <= ACKNOWLEDGEMENT_TOKENS ? reply : short);
   };
 
 export const subscribe = listening(true);
@@ -24,8 +33,8 @@ export const unsubscribe = listening(false);
 
 export async function direct(call: Call): Promise<Said> {
   const { params, session, speaker } = call;
-  const [agent = '', text = ''] = params;
+  const [agent = '', words = ''] = params;
   const known = await knownAgents(call);
-  if (!known.has(agent)) return failed('E002', `unknown_agent ${agent}`);
-  return replyTo(call, { type: 'session.send', session, to: { agent }, text, speaker });
+  if (!known.has(agent)) return failed('E002', `unknown_agent ${agent}, nearest ${nearest(agent, [...known])}`);
+  return replyTo(call, { type: 'session.send', session, to: { agent }, text: words, speaker });
 }
