@@ -10,6 +10,7 @@ import type { GraphUpdate, Output } from '../../src/protocol/output/schema.ts';
 import { answersOf } from '../../src/runtime/answer-words.ts';
 import { type AnsweredItem, answerQuestion, type PersonsWord } from '../../src/runtime/answers.ts';
 import { whyTask } from '../../src/runtime/lookup.ts';
+import { isAlwaysTold, namesOf, patternOf } from '../../src/runtime/notify-names.ts';
 import { type InboxItem, waitingFor } from '../../src/runtime/people-inbox.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 
@@ -367,6 +368,28 @@ describe('an uncertainty', () => {
     }
   });
 
+  test('of several questions of a task all are answered before it goes on', async () => {
+    const world = makeWorld();
+    const [task = ''] = await world.add({});
+    await world.says(
+      task,
+      `${UNSURE.replaceAll('spec_cache', 'spec_queue').replace(/OUTPUT:[\s\S]*/, '')}${UNSURE}`,
+      'needs_review',
+    );
+    expect((await world.inbox()).map(({ id, blocks }) => [id, blocks])).toEqual([
+      ['ask-1', [task]],
+      ['ask-2', [task]],
+    ]);
+    await expect(world.answer(task, 'approved')).rejects.toMatchObject({
+      message: expect.stringContaining('ask-1, ask-2'),
+    });
+    await world.answer('ask-2', 'approved');
+    expect((await world.find(task)).status).toBe('review');
+    expect((await world.inbox()).map(({ id }) => id)).toEqual(['ask-1']);
+    await world.answer(task, 'approved');
+    expect((await world.find(task)).status).toBe('done');
+  });
+
   test('an empty answer is none', async () => {
     const world = makeWorld();
     const [task = ''] = await world.add({});
@@ -395,6 +418,11 @@ describe('an uncertainty', () => {
     expect((await other.find(again)).status).toBe('ready');
     expect(answersOf(await other.store.history(again), again).join()).toContain('measure it first');
   });
+});
+
+test('nobody is told of one question only because another came just before', () => {
+  expect(isAlwaysTold(namesOf({ type: 'question.opened' }))).toBe(true);
+  expect(patternOf(['question.*', 'node.stale'])(namesOf({ type: 'question.answered' }))).toBe(true);
 });
 
 describe('a task that waits', () => {

@@ -386,6 +386,9 @@ function moveAsker(
 ): Decision | null {
   const task = draft.task(taskId);
   if (task === undefined || (task.status !== 'review' && task.status !== 'blocked')) return null;
+  // A yes to one of several leaves it waiting for the others; a no, or a wish for changes, decides.
+  const isOneOfMany = [...draft.graph.openQuestions()].some((other) => other.task === taskId && other.id !== id);
+  if (approved === 'approved' && isOneOfMany) return null;
   const isAsked = kind === 'uncertainty' && about === node;
   const to =
     approved === 'rejected'
