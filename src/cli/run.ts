@@ -67,14 +67,17 @@ export async function runFile(given: string, options: Options): Promise<void> {
       }
       for (const fallback of fallbacks) await tellFallback(store, fallback, tasks[0] as Task, progress);
       const ids = tasks.map(({ id }) => id);
-      await workOn(host, { only: ids, parallel: config.defaults.parallel, untilEmpty: true, leaving });
+      // Where it goes on after it was stopped, stages may be waiting already.
+      const only = (await together(store, ids)).map(({ id }) => id);
+      const handedOn = only.filter((id) => !ids.includes(id));
+      await workOn(host, { only, handedOn, parallel: config.defaults.parallel, untilEmpty: true, leaving });
       if (options.wait === true) await untilAnswered(host, ids, leaving, config.defaults.parallel, progress);
       const after = await Promise.all(ids.map(async (id) => (await store.find(id)) as Task));
       const report = isMine && !leaving.aborted ? await endSession(sessionOf(host, after[0] as Task)) : null;
       await host.watch.caughtUp();
       progress.end();
       if (options.json) await printLast(host, after, report);
-      else print(await blockFor(host, after));
+      else print(await blockFor(host, await withHandedOn(store, after)));
       await conclude(store, after, leaving.aborted);
     } finally {
       progress.end();
