@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { report } from './measure.mjs';
 
 const PERSON = { kind: 'person', name: 'user' };
-const IN_FLIGHT = 1_000;
+const IN_FLIGHT = 200;
 const ESCALATE = { below: 0.9, domains: {} };
 /** Nodes come in chains of this many, each made from the one before. */
 const CHAIN = 40;

@@ -9,6 +9,8 @@ export interface GraphDraft {
   node(id: string): Node | undefined;
   /** What comes from a node: by lineage, by use, and by edges that name no relation. */
   downstream(id: string): Iterable<string>;
+  /** False where nothing comes from it, as with every new node: there is no way up to it then. */
+  mayHaveDownstream(id: string): boolean;
   /** What it comes from, the same way. */
   upstream(id: string): Iterable<string>;
   edgesFrom(id: string): Iterable<Edge>;
@@ -52,6 +54,13 @@ export function openGraphDraft(slice: Slice): GraphDraft {
       }
       for (const node of nodes.values()) if (upstream(node).includes(id)) yield node.id;
       for (const { target, relation } of draft.edgesFrom(id)) if (relation === null) yield target;
+    },
+    mayHaveDownstream(id) {
+      const { graph } = slice;
+      for (const _ of graph.consumers(id)) return true;
+      for (const { relation } of graph.edgesFrom(id)) if (relation === null) return true;
+      for (const { sources, uses } of nodes.values()) if (sources.includes(id) || uses.includes(id)) return true;
+      return edges.some(({ source, relation }) => source === id && relation === null);
     },
     *upstream(id) {
       const node = find(id);

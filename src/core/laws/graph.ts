@@ -271,25 +271,17 @@ function checkSources(draft: Draft, id: string, session: string): Decision | nul
 const closesCircle = (path: readonly string[]): Decision =>
   refused('E_CYCLE', `these nodes would come from each other in a circle: ${path.join(' → ')}`);
 
-/** The way from a node up to another by lineage; null where there is none. */
+/** The way from a node up to another by lineage; null where there is none. What is above may be the whole graph: most need not walk it. */
 const pathUp = (draft: Draft, from: string, to: string): string[] | null =>
-  from !== to && isNone(draft.graph.downstream(to)) ? null : path(from, to, (id) => draft.graph.upstream(id));
-
-/** Where nothing leads to the end, as with every new node, there is no need to look for a way: what is above may be the whole graph. */
-function isNone(ids: Iterable<string>): boolean {
-  for (const _ of ids) return false;
-  return true;
-}
+  from !== to && !draft.graph.mayHaveDownstream(to) ? null : path(from, to, (id) => draft.graph.upstream(id));
 
 /** The way along edges of one relation; of none, along lineage as well. */
 const pathBy = (draft: Draft, from: string, to: string, relation: string | null): string[] | null =>
-  relation === null && from !== to && isNone(draft.graph.upstream(to))
-    ? null
-    : path(from, to, (id) =>
-        relation === null
-          ? draft.graph.downstream(id)
-          : [...draft.graph.edgesFrom(id)].filter((edge) => edge.relation === relation).map(({ target }) => target),
-      );
+  path(from, to, (id) =>
+    relation === null
+      ? draft.graph.downstream(id)
+      : [...draft.graph.edgesFrom(id)].filter((edge) => edge.relation === relation).map(({ target }) => target),
+  );
 
 function path(from: string, to: string, next: (id: string) => Iterable<string>): string[] | null {
   const cameFrom = new Map<string, string | null>([[from, null]]);

@@ -203,18 +203,19 @@ export function openEngine(options: EngineOptions): Engine {
   };
 
   /** Long texts go to files of their own, before anything names them. */
-  const keepTexts = ({ graph, ...facts }: Facts): StoredFacts => {
+  const keepTexts = (facts: Facts): StoredFacts => {
     const stored = keepTaskTexts(facts);
-    return graph === undefined ? stored : { ...stored, graph: graph.map(keepDocument) };
+    return facts.graph === undefined ? stored : { ...stored, graph: facts.graph.map(keepDocument) };
   };
 
   const keepDocument = (change: NonNullable<Facts['graph']>[number]): StoredGraphChange => {
     if (change.kind !== 'node' || change.document === null) return change as StoredGraphChange;
     const { isNew, text } = change.document;
-    return { ...change, document: { isNew, text: keepText(disk, layout, text) } };
+    const kept = keepText(disk, layout, text);
+    return kept === text ? (change as StoredGraphChange) : { ...change, document: { isNew, text: kept } };
   };
 
-  const keepTaskTexts = (facts: Omit<Facts, 'graph'>): StoredFacts => {
+  const keepTaskTexts = (facts: Facts): StoredFacts => {
     if (facts.changes.every(({ texts }) => texts === undefined)) return facts as StoredFacts;
     const changes = facts.changes.map((change): StoredChange => {
       if (change.texts === undefined) return change as StoredChange;

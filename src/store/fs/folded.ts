@@ -65,24 +65,33 @@ export function emptyFold(): Folded {
 
 export const headOf = (folded: Folded, session: string): string => folded.heads.get(session) ?? genesis(session);
 
+type Touched = readonly [id: string, hasBody: boolean];
+const NONE: readonly never[] = [];
+
 /** The tasks that a record touches, with whether it brings a body. */
-export function* touched(facts: StoredFacts): Generator<readonly [id: string, hasBody: boolean]> {
+export function touched({ changes, events }: Pick<StoredFacts, 'changes' | 'events'>): readonly Touched[] {
+  // Records of the graph alone touch none; there are many of them.
+  if (changes.length === 0 && events.every(({ task }) => task === undefined)) return NONE;
+  const found: Touched[] = [];
   const seen = new Set<string>();
-  for (const { task, texts } of facts.changes) {
+  for (const { task, texts } of changes) {
     seen.add(task);
-    yield [task, texts !== undefined && Object.hasOwn(texts, 'body')];
+    found.push([task, texts !== undefined && Object.hasOwn(texts, 'body')]);
   }
-  for (const { task } of facts.events) {
+  for (const { task } of events) {
     if (task === undefined || seen.has(task)) continue;
     seen.add(task);
-    yield [task, false];
+    found.push([task, false]);
   }
+  return found;
 }
 
 /** The nodes that a record brings documents of. */
-export function documented({ graph = [] }: Pick<StoredFacts, 'graph'>): Set<string> {
-  const ids = new Set<string>();
-  for (const change of graph) if (change.kind === 'node' && change.document !== null) ids.add(change.node);
+export function documented({ graph = NONE }: Pick<StoredFacts, 'graph'>): readonly string[] {
+  const ids: string[] = [];
+  for (const change of graph) {
+    if (change.kind === 'node' && change.document !== null && !ids.includes(change.node)) ids.push(change.node);
+  }
   return ids;
 }
 

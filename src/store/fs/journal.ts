@@ -85,7 +85,7 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
         const before = folded.places.get(id)?.last;
         if (before !== undefined) back[id] = before;
       }
-      for (const id of facts.graph === undefined ? [] : documented(facts)) {
+      for (const id of documented(facts)) {
         const before = folded.nodePlaces.get(id);
         if (before !== undefined) back[`node:${id}`] = before;
       }
