@@ -68,6 +68,17 @@ export const failed = (code: SessionErrorCode, description: string, situation?: 
   ...(situation === undefined ? {} : { situation }),
 });
 
+/** What the words of a person are turned into (`hear.ts`). */
+export interface Heard {
+  readonly commands: readonly string[];
+  /** A question back: then nothing is done. */
+  readonly clarify: string | null;
+  /** What is said besides, where something is. */
+  readonly note?: string;
+  /** How the answers are told, where it is not as they are. */
+  readonly tell?: (commands: readonly string[], replies: readonly string[]) => string;
+}
+
 /** What one line came to. */
 export interface Done {
   /** One answer a command, in their order, joined by line ends. In natural mode, a sentence. */

@@ -25,6 +25,7 @@ import {
   type Done,
   failed,
   form,
+  type Heard,
   type Interpreter,
   type Said,
   type SessionParts,
@@ -32,26 +33,18 @@ import {
 } from './call.ts';
 import { askProject } from './commands/project.ts';
 import { HANDLERS } from './handlers.ts';
+import { createHear, type Hear, type HearOptions } from './hear.ts';
 import { createSessionLog } from './log.ts';
 import { checkProjectCommands } from './project-commands.ts';
 import { codeOf, refusalOf } from './refusals.ts';
 
 const NO_SIGNAL = new AbortController().signal;
 
-/** What the words of a person are turned into; see `hear.ts`. */
-export interface Heard {
-  readonly commands: readonly string[];
-  /** A question back: then nothing is done. */
-  readonly clarify: string | null;
-  /** What is said besides, where something is. */
-  readonly note?: string;
-  /** How the answers are told, where it is not as they are. */
-  readonly tell?: (commands: readonly string[], replies: readonly string[]) => string;
-}
-
 export interface InterpreterOptions extends SessionParts {
-  /** Turns a line without `#` into commands. */
-  readonly hear: (line: string, voice: Voice) => Promise<Heard>;
+  /** Turns a line without `#` into commands; by the rules of `hear.ts` where nothing is said. */
+  readonly hear?: Hear;
+  /** Asked where no rule reaches: a configured agent. */
+  readonly unsure?: HearOptions['unsure'];
 }
 
 /** A longer line is no command. */
@@ -63,6 +56,7 @@ type Understood = { readonly command: Command; readonly said: Said | null };
 export function createInterpreter(options: InterpreterOptions): Interpreter {
   const { config, store, countTokens } = options;
   checkProjectCommands(config);
+  const hear = options.hear ?? createHear(options);
   const log = createSessionLog(options.dir, options.warn);
   const extraNames = new Set(Object.keys(config.commands));
   /** §10: what is deprecated says so, and what to write instead. */
@@ -172,7 +166,7 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       const declared = dryRun ? null : await declare(said, voice);
       if (declared !== null) return declared;
       const isCommand = /^\uFEFF?\s*#/.test(said);
-      const heard: Heard = isCommand ? { commands: [said.trim()], clarify: null } : await options.hear(said, voice);
+      const heard: Heard = isCommand ? { commands: [said.trim()], clarify: null } : await hear(said, voice, dryRun);
       const { commands, clarify, note, tell } = heard;
       if (clarify !== null) return { reply: clarify, commands: [], clarify, failed: false };
       if (dryRun) return preview(commands, voice);

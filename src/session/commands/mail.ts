@@ -1,5 +1,6 @@
 /** Channels and letters (§12): `#BROADCAST`, `#SUBSCRIBE`, `#UNSUBSCRIBE`, `#DIRECT`. */
 import { nearest } from '../../core/config.ts';
+import { exceedsTokens } from '../../protocol/command/index.ts';
 import { type Call, failed, type Handler, type Said, text } from '../call.ts';
 import { knownAgents } from '../people.ts';
 import { ask, replyTo } from '../refusals.ts';
@@ -25,7 +26,7 @@ const listening =
     if ('said' in answer) return answer.said;
     const short = on ? 'subscribed' : 'unsubscribed';
     const reply = `${short}:${channel}`;
-    return text(countTokens(reply) <= ACKNOWLEDGEMENT_TOKENS ? reply : short);
+    return text(exceedsTokens(reply, ACKNOWLEDGEMENT_TOKENS, countTokens) ? short : reply);
   };
 
 export const subscribe = listening(true);
