@@ -7,7 +7,7 @@ import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
 import type { Evidence, Finding } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { takeBack } from './graph-report.ts';
+import { saysNothing, takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
@@ -48,6 +48,8 @@ export async function settle(
     // What is wrong with its snapshots must not keep the store from knowing how it ended.
     host.warn(`${task.id}: ${failureOf(cause).message}`);
   });
+  const isWritten = verdict === 'reported' && evidence?.findings.length === 0 && report?.outcome !== 'failed';
+  if (!isWritten && !saysNothing(work.graph)) facts.tell('graph.dropped', droppedOf(work));
   // What was told before stands before it in the journal; that all of it is on disk is waited for once, at the end.
   if (verdict === 'leaving') {
     await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true, reason: 'leaving', cost });
@@ -119,6 +121,16 @@ export async function settle(
   if (worktree !== null && !isClosed) await worktree.leave(facts);
   return { task: after, evidence };
 }
+
+/** What it said of the knowledge graph, and why nothing of that is written. */
+const droppedOf = ({ graph, told, verdict }: Work): Readonly<Record<string, unknown>> => ({
+  blocks: graph.updates.length + graph.broken.length,
+  node: graph.output?._handoff.graph_node ?? null,
+  reason:
+    told.failure?.message ??
+    told.evidence?.findings[0]?.message ??
+    (verdict === 'reported' ? 'the agent says that it failed' : verdict),
+});
 
 /** Nobody has taken it away, and no person has to look at it first. */
 export const isAccepted = ({ status, reviewRequired, run: latest }: Task, run: Run): boolean =>

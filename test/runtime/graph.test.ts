@@ -8,6 +8,7 @@ import type { Task } from '../../src/core/task.ts';
 import { answerQuestion } from '../../src/runtime/answers.ts';
 import { taskMessage } from '../../src/runtime/child.ts';
 import { loadNode } from '../../src/runtime/loading.ts';
+import { finishRollback } from '../../src/runtime/recovery.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { print } from './small-agents.ts';
 import { makeWorld, type Ran, reportText, sh, taskOf, type World } from './world.ts';
@@ -294,6 +295,7 @@ describe('all blocks of a run, or none', () => {
     const ran = await world.run(taskOf(world, { agent: 'one' }));
     expect(ran.task.status).toBe('deadletter');
     expect(await nodes(world)).toEqual([]);
+    expect(ran.told('graph.dropped')).toMatchObject([{ blocks: 2, node: null }]);
   });
 
   test('evidence that does not hold writes nothing', async () => {
@@ -452,4 +454,14 @@ test('a task that fails for good takes its nodes with it, and what was made of t
   expect((await world.store.find(ran.task.id))?.status).toBe('deadletter');
   const stale: Node['stale'] = (await nodeOf(world, 'a_1')).stale;
   expect(stale?.because).toContain(ran.task.id);
+});
+
+test('a task that is called off while it waits takes its nodes with it', async () => {
+  const world = await worldOf({
+    one: print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'user', { approval_required: true })}`),
+  });
+  const { task } = await world.run(taskOf(world, { agent: 'one' }));
+  await world.store.send({ message: { type: 'task.cancel', id: task.id }, by: { kind: 'person', name: 'user' } });
+  await finishRollback(world.host, task.id);
+  expect((await nodeOf(world, 'a_1')).stale?.because).toBe(`${task.id} is cancelled`);
 });
