@@ -1,6 +1,7 @@
 /** Every command of a session, as it was given and what came of it: `[timestamp] [command] [result] [duration]` (issue of the language; DECISIONS §10). */
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { redact } from '../core/redact.ts';
 
 export interface LogLine {
   readonly at: number;
@@ -15,42 +16,69 @@ export const logOf = (dir: string, session: string): string =>
 
 const MOST_CHARS = 1_000;
 
-/** On one line, and nothing in it that a terminal would act upon. */
+/** What would end a line, move a cursor, or turn the direction of what is read. */
+const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** On one line, without secrets, and nothing in it that a terminal would act upon or that looks like the next field. */
 const plain = (text: string): string => {
-  const line = [...text.slice(0, MOST_CHARS)].map((char) => (char < ' ' || char === '\u007f' ? escaped(char) : char));
-  return line.join('') + (text.length > MOST_CHARS ? '…' : '');
+  const line = redact(text.slice(0, MOST_CHARS)).replace(UNSAFE, escaped).replaceAll('] [', ']\\x20[');
+  return line + (text.length > MOST_CHARS ? '…' : '');
 };
 
-const escaped = (char: string): string =>
-  char === '\n' ? '\\n' : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
+const escaped = (char: string): string => {
+  if (char === '\n') return '\\n';
+  const code = char.charCodeAt(0).toString(16);
+  return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`;
+};
 
 export const lineOf = ({ at, command, result, ms }: LogLine): string =>
   `[${new Date(at).toISOString()}] [${plain(command)}] [${plain(result)}] [${Math.round(ms)}ms]\n`;
 
-/** Written one after the other, in the order in which they are given. */
-export function createSessionLog(
-  dir: string | null,
-  warn: (text: string) => void,
-): {
+export interface SessionLog {
   add(session: string, line: LogLine): void;
+  /** Until all that was added is in its file. */
   written(): Promise<void>;
-} {
+}
+
+/** In the order in which they are given. What comes while something is written goes together in the next write. */
+export function createSessionLog(dir: string | null, warn: (text: string) => void): SessionLog {
+  if (dir === null) return { add: () => {}, written: async () => {} };
+  const waiting = new Map<string, string>();
   let last: Promise<void> = Promise.resolve();
+  /** The write that has not begun, and takes whatever is added until then. */
+  let next: Promise<void> | null = null;
+
+  const append = async (path: string, text: string): Promise<void> => {
+    try {
+      await appendFile(path, text, { mode: 0o600 });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+      await mkdir(dirname(path), { recursive: true });
+      await appendFile(path, text, { mode: 0o600 });
+    }
+  };
+  const writeAll = async (): Promise<void> => {
+    const all = [...waiting];
+    waiting.clear();
+    next = null;
+    for (const [path, text] of all) {
+      // A log that cannot be written must not keep a command from its answer; it is said.
+      await append(path, text).catch((cause: unknown) => warn(`the session's log: ${String(cause)}`));
+    }
+  };
   return {
     add(session, line) {
-      if (dir === null) return;
       const path = logOf(dir, session);
-      last = last.then(async () => {
-        try {
-          await appendFile(path, lineOf(line));
-        } catch (cause) {
-          if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') return warn(`the session's log: ${String(cause)}`);
-          await mkdir(dirname(path), { recursive: true });
-          await appendFile(path, lineOf(line)).catch((again: unknown) => warn(`the session's log: ${String(again)}`));
-        }
-      });
+      waiting.set(path, (waiting.get(path) ?? '') + lineOf(line));
     },
-    written: () => last,
+    written() {
+      if (waiting.size === 0) return last;
+      if (next === null) {
+        next = last.then(writeAll);
+        last = next;
+      }
+      return next;
+    },
   };
 }
 

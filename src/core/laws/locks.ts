@@ -14,8 +14,11 @@ export const RESERVED_MS = 10_000;
 const MOST_LOCKS = 1_000;
 const MOST_SIGNALS = 1_000;
 
-const isOwn = (held: { readonly run: string | null }, owner: string, { agent, run }: Speaker): boolean =>
-  owner === agent && (held.run === null || run === null || held.run === run);
+const isOwn = (
+  held: { readonly run: string | null },
+  owner: string,
+  { agent, run }: Pick<Speaker, 'agent' | 'run'>,
+): boolean => owner === agent && (held.run === null || run === null || held.run === run);
 
 /** The lock that somebody holds at this moment. */
 function heldLock(draft: Draft, session: Session | undefined, resource: string): Lock | null {
@@ -61,7 +64,7 @@ export function lock(draft: Draft, { session: id, resource, seconds, speaker }: 
   draft.put(id, 'locks', resource, { owner, run, priority, since, until: draft.now + seconds * 1000 });
   if (session?.table('reserved').has(resource)) draft.put(id, 'reserved', resource, null);
   for (const [number, waiter] of waitersFor(draft, session, resource)) {
-    if (waiter.agent === owner) draft.put(id, 'waiters', String(number), null);
+    if (isOwn(waiter, waiter.agent, speaker)) draft.put(id, 'waiters', String(number), null);
   }
   draft.event('session.locked', null, run, { resource, owner, seconds });
   return draft.decision(id, [replied('locked')]);
@@ -207,12 +210,13 @@ function circleOf(
     .filter(([, waiter]) => isWaiting(draft, waiter));
   const seen = new Set<string>();
   const follow = (resource: string): (readonly [number, Waiter])[] | null => {
-    const owner = heldLock(draft, session, resource)?.owner;
-    if (owner === undefined || seen.has(owner)) return null;
-    if (owner === speaker.agent) return [];
-    seen.add(owner);
+    const held = heldLock(draft, session, resource);
+    // Two runs of one agent are two who hold and wait.
+    if (held === null || seen.has(`${held.owner} ${held.run}`)) return null;
+    if (isOwn(held, held.owner, speaker)) return [];
+    seen.add(`${held.owner} ${held.run}`);
     for (const each of waiting) {
-      if (each[1].agent !== owner) continue;
+      if (!isOwn(held, held.owner, each[1])) continue;
       const rest = follow(each[1].condition);
       if (rest !== null) return [each, ...rest];
     }

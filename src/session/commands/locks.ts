@@ -1,6 +1,7 @@
 /** `#LOCK`, `#UNLOCK`, `#WAIT`, `#SIGNAL` (§12). A wait is over when the store says so: it is asked again whenever something has happened. */
 import { posix } from 'node:path';
-import type { SessionJson } from '../../core/session.ts';
+import type { Put, SessionJson } from '../../core/session.ts';
+import type { StoredRecord } from '../../core/store.ts';
 import { type Call, failed, form, type Handler, type Said } from '../call.ts';
 import { ask, replyTo } from '../refusals.ts';
 
@@ -15,9 +16,12 @@ function resourceOf(call: Call): string | null {
   const root = call.workspace.replaceAll('\\', '/').replace(/\/+$/, '');
   const inside = named.startsWith(`${root}/`) ? named.slice(root.length + 1) : named;
   if (!/[./]/.test(inside)) return inside;
-  const plain = posix.normalize(inside);
+  const plain = posix.normalize(inside).replace(/(?<=[^/])\/+$/, '');
   return plain.startsWith('../') || plain === '..' || plain.startsWith('/') ? null : plain;
 }
+
+/** A condition may be a lock's resource, and then it has its name; anything else stays as it is. */
+const conditionOf = (call: Call): string => resourceOf(call) ?? call.params[0] ?? '';
 
 const outside = (call: Call): Said => failed('E005', `outside_workspace ${call.params[0] ?? ''}`);
 
@@ -37,19 +41,19 @@ export const unlock: Handler = async (call) => {
 
 export const signal: Handler = (call) => {
   const { session, speaker, params } = call;
-  const [condition = '', value = ''] = params;
-  return replyTo(call, { type: 'session.signal', session, condition, value, speaker });
+  const value = params[1] ?? '';
+  return replyTo(call, { type: 'session.signal', session, condition: conditionOf(call), value, speaker });
 };
 
 export async function wait(call: Call): Promise<Said> {
   const { session, speaker, params, store, now } = call;
-  const condition = resourceOf(call) ?? params[0] ?? '';
+  const condition = conditionOf(call);
   const seconds = Number(params[1]);
   const message = { type: 'session.wait', session, condition, seconds, speaker } as const;
   const until = now() + seconds * 1000;
   // From here on nothing is missed: what happens before the question is asked is seen by the question.
-  const news = follow(call, await store.lastRecord());
   let number: number | undefined;
+  const news = follow(call, await store.lastRecord(), (record) => matters(record, condition, number));
   try {
     for (;;) {
       const answer = await ask(call, { ...message, ...(number === undefined ? {} : { wait: number }) });
@@ -82,7 +86,24 @@ interface News {
   stop(): void;
 }
 
-function follow({ store, session, signal: stopped }: Call, after: number): News {
+/** Whether a wait may be over by it: many wait at a time, and each need not ask whenever another does something. */
+function matters({ changes, sessions = [] }: StoredRecord, condition: string, number: number | undefined): boolean {
+  // A task that is done, or a run that has ended with the locks it held.
+  if (changes.length > 0) return true;
+  const puts = sessions.flatMap(({ put }) => put);
+  const isOf = ([table]: Put): boolean => table === 'locks' || table === 'reserved' || table === 'signals';
+  if (puts.some((put) => isOf(put) && put[1] === condition)) return true;
+  // Told that it gives way; or somebody has given up, who may have been before it.
+  return puts.some(([table, key, value]) => {
+    return table === 'waiters' && (key === String(number) || (value === null && !puts.some(isOf)));
+  });
+}
+
+function follow(
+  { store, session, signal: stopped }: Call,
+  after: number,
+  isFor: (record: StoredRecord) => boolean,
+): News {
   const ending = new AbortController();
   let isNew = false;
   let wake: (() => void) | null = null;
@@ -93,7 +114,9 @@ function follow({ store, session, signal: stopped }: Call, after: number): News 
   stopped.addEventListener('abort', tell, { once: true });
   void (async () => {
     try {
-      for await (const _ of store.eventsAfter({ after, session, follow: ending.signal })) tell();
+      for await (const record of store.eventsAfter({ after, session, follow: ending.signal })) {
+        if (isFor(record)) tell();
+      }
     } catch {
       // A store that is away is asked again at the next turn, and tells there what is wrong with it.
       tell();
