@@ -11,6 +11,7 @@ import { fieldsOfType, type OwnTypes } from '../protocol/output/templates.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { MAX_YAML_CHARS, readYaml } from '../protocol/text/yaml.ts';
+import { MOST_BLOCKS } from '../runtime/said-graph.ts';
 import { readInput, STDIN } from './io.ts';
 
 /** The most that one report may come to, in characters. */
@@ -42,6 +43,10 @@ export async function readGraphInput(file: string, own: OwnTypes): Promise<Graph
   const messages = found.length > 0 ? found : withoutMarkers(held, length, name);
   for (const [i, message] of messages.entries()) refuseInvalid(message, i, messages.length);
   if (found.length > 0 && length > MOST_REPORT) throw tooLong(name);
+  if (messages.filter(({ kind }) => kind === 'GRAPH_UPDATE').length > MOST_BLOCKS) {
+    const sentence = `expected at most ${MOST_BLOCKS} blocks in one report, got ${messages.length} in ${name}`;
+    throw new BatonError('E_CONTEXT_OVERFLOW', sentence, 'add them in several parts: nothing was added');
+  }
   const updates = messages.filter(({ kind }) => kind === 'GRAPH_UPDATE').map(({ value }) => value as GraphUpdate);
   const outputs = messages.filter(({ kind }) => kind === 'OUTPUT').map(({ value }) => value as Output);
   return {

@@ -30,7 +30,8 @@ export interface GraphEar {
   readonly said: SaidGraph;
 }
 
-const MOST_BLOCKS = 200;
+/** So many blocks a report may have. */
+export const MOST_BLOCKS = 200;
 const MOST_CHARS = 10 * 1024 * 1024;
 
 interface Block {
@@ -58,7 +59,8 @@ export function createGraphEar(): GraphEar {
 
   const refuse = (sentence: string, id: string | null): void => {
     // One is enough to refuse them all; more only help to mend them.
-    if (broken.length < MOST_BLOCKS) broken.push({ sentence, id, turn });
+    const isTold = broken.some((one) => one.sentence === sentence && one.id === id && one.turn === turn);
+    if (broken.length < MOST_BLOCKS && !isTold) broken.push({ sentence, id, turn });
   };
 
   const add = (update: GraphUpdate): void => {

@@ -49,6 +49,9 @@ ${more || 'lineage: {}'}
 `;
 const from = (...ids: string[]): string => `lineage: { created_from_nodes: [${ids.join(', ')}] }`;
 
+/** What a text says in one of its messages. */
+const valueIn = (text: string, index: number): Json => (detect(text)[index]?.value ?? {}) as Json;
+
 /** Holds all that was written, key by key; null counts as not written. */
 function expectWithin(written: unknown, kept: unknown, path = ''): void {
   if (written === null) return;
@@ -62,7 +65,7 @@ describe('there and back', () => {
   test('the bug brief of the document', () => {
     const added = graph(['add', fixture('output-bug-node.yaml'), '--json']);
     expect([added.exit, added.err]).toEqual([0, '']);
-    const { type: _, ...written } = detect(bug)[0]?.value as Json;
+    const { type: _, ...written } = valueIn(bug, 0);
     expectWithin(written, show(BUG));
     expect(added.json()).toEqual(show(BUG));
     expect(show(BUG)['data']).toEqual(written['data']);
@@ -76,7 +79,7 @@ describe('there and back', () => {
     expect(added.exit).toBe(0);
     expect(added.err).toMatch(/ask-1: Is dark mode P0 or P1/);
     const id = 'uncertainty_darkmode_priority_20251028_103000';
-    const written = detect(readFileSync(fixture('output-uncertainty.yaml'), 'utf8'))[0]?.value as Json;
+    const written = valueIn(readFileSync(fixture('output-uncertainty.yaml'), 'utf8'), 0);
     expect(show(id).data).toEqual(written['data']);
     expect(show(id).handoff['ready_for_next']).toBe(false);
     expect(show(id).metadata['created_at']).toMatch(/^\d{4}-/);
@@ -142,7 +145,7 @@ OUTPUT:
     const added = add(text, '--json');
     expect(added.exit).toBe(0);
     expect((JSON.parse(added.out) as N[]).map(({ node_id: each }) => each)).toEqual([adr, spec, id]);
-    const { type: _, ...written } = detect(text)[2]?.value as Json;
+    const { type: _, ...written } = valueIn(text, 2);
     expectWithin(written, show(id));
     expect(show(id)['_references']).toEqual(written['_references']);
     expect(show(adr).lineage['consumed_by_nodes']).toEqual([id]);
@@ -228,6 +231,20 @@ describe('bad input: one sentence, and nothing is added', () => {
     ['words', 'hello there', 1, 'E_PARSE_FAILURE', /words that are neither/],
     ['broken YAML', 'a: [b', 1, 'E_PARSE_FAILURE', /line 1/],
     ['no node', '{"a":1}', 1, 'E_SCHEMA_VALIDATION', /add_node/],
+    [
+      'more blocks than a report may have',
+      JSON.stringify(
+        Array.from({ length: 300 }, (_, i) => ({
+          node_id: `n${i}`,
+          node_type: 'ADR',
+          metadata: { created_by: 'a', confidence: 1 },
+          data: {},
+        })),
+      ),
+      1,
+      'E_CONTEXT_OVERFLOW',
+      /at most 200 blocks.*got 300/,
+    ],
     ['a list of numbers', '[1]', 1, 'E_PARSE_FAILURE', /got 1/],
     ['its own source', node('lineage: { created_from_node: a_b_20251028_103045 }'), 3, 'E_CYCLE', /itself/],
     ['a circle', `${block('a', 'ADR', from('b'))}${block('b', 'ADR', from('a'))}`, 3, 'E_CYCLE', /a → b → a|b → a → b/],
