@@ -22,6 +22,7 @@ export const whatTask = (agent: string): string => `What exactly should ${agent}
 export const whatThing = (words: string): string =>
   `What exactly do you mean by ${quote(words)}, and which agent should do it?`;
 export const whichTask = (deed: string): string => `Which task should I ${deed}? Nothing was delegated yet.`;
+export const oneTask = (deed: string): string => `Which task should I ${deed}? Name one by its id.`;
 export const whatMessage = (to: string): string => `What should I tell ${to}?`;
 export const whatKey = (value: string): string =>
   `Under which name should I save ${quote(value)}? Say "remember … as <name>".`;

@@ -107,7 +107,11 @@ export function checkpointOf(words: string, { checkpoints = [] }: NaturalContext
     .toLowerCase()
     .replace(/^(?:the )?(?:point |state )?/, '');
   const id = ID.exec(said)?.[1];
-  if (id !== undefined) return { kind: 'one', id: id.replace(/^cp_?/, 'cp_') };
+  if (id !== undefined) {
+    const number = Number(id.replace(/\D/g, ''));
+    const same = checkpoints.filter((one) => /^cp_\d+$/.test(one.id) && Number(one.id.slice(3)) === number);
+    return { kind: 'one', id: same.length === 1 && same[0] !== undefined ? same[0].id : id.replace(/^cp_?/, 'cp_') };
+  }
   const last = checkpoints.at(-1);
   const only = checkpoints.length === 1 ? last : undefined;
   if (/^(?:very )?(?:last|latest|newest|most recent) (?:checkpoint|one|save)$/.test(said)) return meant(last);

@@ -13,9 +13,13 @@ const create =
     const kind = said.part('type').toLowerCase();
     const given = said.part('name');
     const name = given === '' ? UNNAMED : nameOf(`${before || said.part('when')} ${said.text('name')}`.trim());
-    if (name === null) return null;
+    // `after emma is done` is a condition, not a name.
+    if (name === null || (said.part('when') !== '' && HAPPENS.test(given))) return null;
     return act(command('CHECKPOINT', ['create', kind === 'automatic' ? 'auto' : kind || type, name]));
   };
+
+const HAPPENS =
+  /\b(?:is|are|was|has|have|you|i|we|they|he|she|it|done|ask|finish(?:es|ed)?|pass(?:es|ed)?|fail(?:s|ed)?|works?|starts?|ends?)\b|(?:\S+ ){5}/i;
 
 const meant =
   (exact: boolean, deed: string, make: (id: string) => Meaning) =>
@@ -85,7 +89,7 @@ export const CHECKPOINT: readonly Rule[] = [
   ),
   rule('milestone', [`(${MAKE}|mark) (a |this as a |the )?milestone( here| now)?`], create('milestone')),
   rule(
-    'chang diff differen',
+    'chang diff compare',
     [
       "what( has|'s| have| did)?( we| i| they)? changed?( since| from| after) {ref}",
       '(show|show me|list|give me|see|what are|get)( me)? (the |all |all the |any )?(changes|diff|differences|diffs)( made)? (since|from|against|to|after|with) {ref}',
@@ -108,7 +112,7 @@ export const CHECKPOINT: readonly Rule[] = [
     diff,
   ),
   rule(
-    'dry preview simulate would happen',
+    'dry preview simulate would happen will doing',
     [
       `(do |make |try |start )?(a )?dry[ -]run (of |for )?(a |the )?(roll ?back )?(of |to |for )?{ref}`,
       `(preview|simulate) (a |the )?(roll ?back|rolling back|going back)( to| of)? {ref}`,
@@ -153,7 +157,7 @@ export const CHECKPOINT: readonly Rule[] = [
   ),
   rule('force', [`force (a |the )?(roll ?back|rolling back)`, `${BACK} (with|by|using) force`], force),
   rule(
-    'roll back revert undo restore rewind reset return',
+    'roll back revert undo restore rewind reset return discard throw drop',
     [
       `${BACK} (to )?{ref}`,
       '(go|get|return|switch|jump|move|take me|take us|bring me|bring us|put us|set us|set everything|put everything) back to {ref}',

@@ -46,7 +46,11 @@ function wait(said: Said): Meaning | null {
     /^(?:an?|the|\d+|one|two|five|ten) (?:bit|moment|while|minutes?|seconds?|hours?|second|sec|min)$/i.test(what)
   )
     return ask(whatCondition());
-  const condition = said.names.resolve(what) ?? conditionOf(said, 'what');
+  const who = what.replace(
+    / (?:to finish|to be (?:done|ready)|is (?:done|finished|ready)|has finished|finishes)$/i,
+    '',
+  );
+  const condition = said.names.resolve(who) ?? conditionOf(said, 'what');
   if (condition === null) return null;
   const timeout = said.part('time') === '' ? null : secondsOf(said.part('time'));
   return act(command('WAIT', timeout === null ? [condition] : [condition, timeout]));
@@ -113,7 +117,7 @@ const TIME_LIMIT =
 
 export const COORDINATION: readonly Rule[] = [
   rule(
-    'lock',
+    'lock hold held free use taken there',
     [
       'who (is )?(holds|has|owns|holding|keeps|locked|took) (the |a )?(lock|locks)( (on|of|for) .+)?',
       'who (has |is )?(locked|locking|blocking|holding|holds|has locked) \\S+',
@@ -135,7 +139,7 @@ export const COORDINATION: readonly Rule[] = [
     () => ask(noForceUnlock()),
   ),
   rule(
-    'lock exclusive reserve touch',
+    'lock exclusive reserve touch anyone anybody others somebody someone nobody no',
     [
       `(lock|reserve) {what}${TIME_LIMIT}`,
       `(take|get|acquire|set|put|place|grab) (a |the |an exclusive )?lock (on|for) {what}${TIME_LIMIT}`,
@@ -147,7 +151,7 @@ export const COORDINATION: readonly Rule[] = [
   ),
   rule('lock', ['(lock|take a lock|get a lock|acquire a lock)'], () => ask(whichResource('lock'))),
   rule(
-    'unlock release lock',
+    'unlock release lock free go',
     [
       'unlock {what}',
       '(release|free|drop|give up|remove|give back|let go of|open) (the |my |our )?locks? (on|of|for) {what}',
@@ -160,7 +164,7 @@ export const COORDINATION: readonly Rule[] = [
   ),
 
   rule(
-    'wait hold block until',
+    'wait hold block stand pause',
     [
       `(wait|hold|hold on|block|stand by|pause) (until|till|for) (the )?{what}${TIME_LIMIT}`,
       `wait {time} for {what}`,
@@ -168,7 +172,7 @@ export const COORDINATION: readonly Rule[] = [
     ],
     wait,
   ),
-  rule('wait', ['wait( here| up)?', 'wait {time}', '(hold on|wait) (a|one) (second|moment|minute|bit|sec)'], () =>
+  rule('wait hold', ['wait( here| up)?', 'wait {time}', '(hold on|wait) (a|one) (second|moment|minute|bit|sec)'], () =>
     ask(whatCondition()),
   ),
   rule(
@@ -186,17 +190,18 @@ export const COORDINATION: readonly Rule[] = [
   rule(
     'broadcast announce',
     [
-      '(broadcast|announce|post) (on|to|in|over) (the )?(channel )?(?<channel>[\\w-]+)( channel)?(:|,| that)? {what}',
-      '(broadcast|announce|post) (that |: ?)?{what} (on|to|in|over) (the )?(channel )?(?<channel>file[ _]changes|deploy[ _]status|test[ _]results|priority[ _]alert|[\\w-]+(?= channel))( channel)?',
+      '(broadcast|announce) (on|to|in|over) (the )?(channel )?(?<channel>[\\w-]+)( channel)?(:|,| that)? {what}',
+      '(broadcast|announce) (that |: ?)?{what} (on|to|in|over) (the )?(channel )?(?<channel>file[ _]changes|deploy[ _]status|test[ _]results|priority[ _]alert|[\\w-]+(?= channel))( channel)?',
       `(broadcast|announce)( to ${EVERYONE})?(:| that|,)? {what}`,
     ],
     broadcast,
   ),
   rule(
-    'everyone everybody agent others team all them',
+    'everyone everybody agent others team all word',
     [
       `(tell|inform|notify|message|alert|warn|update) ${EVERYONE}(:| that|, that|,) {what}`,
       `(tell|inform|notify|message|alert|warn) ${EVERYONE} (about |of )?(?!to |not )(?<what>.+)`,
+      `(tell|remind|ask|warn) ${EVERYONE} to (?!not )(?<what>.+)`,
       `let ${EVERYONE} know(:| that|,)? {what}`,
       `send (a message |word |this )?to ${EVERYONE}(:| that|,) ?{what}`,
       `(send|spread) the word(:| that|,) {what}`,
@@ -204,13 +209,13 @@ export const COORDINATION: readonly Rule[] = [
     broadcast,
   ),
   rule(
-    'everyone everybody agents team',
+    'everyone everybody agent others team all broadcast',
     [`(tell|inform|notify|message|alert|warn) ${EVERYONE}`, 'broadcast( it| this| that| something)?'],
     () => ask(whatMessage('everyone')),
   ),
   rule('broadcast', ['broadcast( it| this| that| something)?'], () => ask(whatMessage('everyone'))),
   rule(
-    'tell let message inform notify dm remind send warn write',
+    'tell let message inform notify dm remind send warn write ping drop say',
     [
       '(tell|inform|notify|message|dm|remind|warn|ping|write)( to)? {agent}(:| that|, that|,) {what}',
       'remind {agent} (to|of|about) {what}',
@@ -228,7 +233,7 @@ export const COORDINATION: readonly Rule[] = [
   }),
 
   rule(
-    'unsubscribe listen mute notify notifications',
+    'unsubscribe listen mute notif unfollow stop message',
     [
       '(?<verb>unsubscribe)( me)? (from )?(the )?{channel}',
       '(stop listening to|mute|unfollow|stop following|stop sending me|stop notifying me (about|of|on)) (the )?{channel}',
@@ -238,7 +243,7 @@ export const COORDINATION: readonly Rule[] = [
     channel('UNSUBSCRIBE'),
   ),
   rule(
-    'subscribe listen follow notify',
+    'subscribe listen follow notify tune watch alert tell keep',
     [
       '(?<verb>subscribe)( me)? to (the )?{channel}',
       '(listen to|listen on|listen for|follow|tune in to|watch) (the )?{channel}',

@@ -94,8 +94,28 @@ const help = (said: Said): Meaning => {
   return topic === null ? ask(whichTopic(said.text('topicwords'))) : act(command('HELP', [topic]));
 };
 
+/** `how do I clear the state`: by what the words begin with. */
+const DEEDS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:roll|go|get) ?back\b|^undo\b|^revert\b/i, 'ROLLBACK'],
+  [/^(?:clear|reset) the state\b|^(?:save|remember|store|recall|load) /i, 'STATE'],
+  [/^(?:make|create|take|save) a checkpoint\b|^checkpoint\b/i, 'CHECKPOINT'],
+  [/^(?:export|import) /i, 'CONTEXT'],
+  [/^lock /i, 'LOCK'],
+  [/^unlock /i, 'UNLOCK'],
+  [/^(?:delegate|assign|give) /i, 'DELEGATE'],
+  [/^wait /i, 'WAIT'],
+  [/^signal /i, 'SIGNAL'],
+  [/^(?:broadcast|announce|tell everyone) /i, 'BROADCAST'],
+  [/^(?:retry|escalate|subscribe|unsubscribe) ?/i, ''],
+];
+
+function deedOf(words: string): string | null {
+  const found = DEEDS.find(([pattern]) => pattern.test(words));
+  return found === undefined ? null : found[1] || (words.split(' ')[0] ?? '').toUpperCase();
+}
+
 const helpOn = (said: Said): Meaning | null => {
-  const name = commandOf(said.text('what'));
+  const name = commandOf(said.text('what')) ?? deedOf(said.text('what'));
   return name === null ? null : act(command('HELP', [name]));
 };
 
@@ -150,7 +170,7 @@ export const HELP: readonly Rule[] = [
     inMode('show'),
   ),
   rule(
-    'protocol command',
+    'explain mode teach',
     [
       `explain ${PROTOCOL}( to me| as you go| from now on)?`,
       `(use |switch to |turn on |enable )?(the )?(educational|explain|explaining|teaching|learning) mode`,
@@ -169,7 +189,7 @@ export const HELP: readonly Rule[] = [
     inMode('protocol'),
   ),
   rule(
-    'natural plain normal language conversational english protocol',
+    'natural plain normal language conversation english protocol',
     [
       '(use|switch to|go to|go back to|back to|switch back to|change to|return to|enter|turn on|enable) (the )?(natural language|natural|plain language|plain english|normal language|conversational|conversation)( mode)?( again| now)?',
       '(natural language|natural|conversational)( mode)?( on)?',
@@ -181,7 +201,7 @@ export const HELP: readonly Rule[] = [
   ),
 
   rule(
-    'help what command options',
+    'help what command options how',
     [
       'help( me)?( please| out)?',
       '(i |we )?(need|want)( some)? help',
@@ -204,12 +224,12 @@ export const HELP: readonly Rule[] = [
     'help',
     [
       '((i |we )?(need|want)( some)? |give me |show me |show |get )?help( me)? (with|on|about|for|regarding) (the )?(?<topicwords>.+)',
-      '(?<topicwords>\\S+) help',
     ],
     help,
   ),
+  rule('help', ['(?<what>\\S+) help', 'help {what}'], helpOn),
   rule(
-    'what how explain',
+    'what how explain command',
     [
       'what does (the )?(command )?{what} do',
       'how does (the )?(command )?{what} work',
@@ -221,7 +241,7 @@ export const HELP: readonly Rule[] = [
     helpOn,
   ),
   rule(
-    'version feature support compatible',
+    'version support compatible speak understand',
     [
       '(is this|are you|is it|are we) compatible with (protocol )?(version )?v?(?<version>\\d+\\.\\d+(?:\\.\\d+)?)',
       'check (compatibility with )?(protocol )?version v?(?<version>\\d+\\.\\d+(?:\\.\\d+)?)',
@@ -271,7 +291,7 @@ export const HELP: readonly Rule[] = [
     define,
   ),
   rule(
-    'know context',
+    'know context background',
     [
       'what do (you|we) know (about|of) {what}',
       'what you know about {what}',
@@ -283,7 +303,7 @@ export const HELP: readonly Rule[] = [
     },
   ),
   rule(
-    'sum recap happened tl;dr',
+    'sum recap happened tl done achieved',
     [
       '(summari[sz]e|sum up|recap)( for me)?( {what})?',
       '((give me|show me|write|make|i need|i want|get me|can i have|let me have) )?(a |an |the )?({size} )?(summary|recap)( (of|on|about) {what})?',

@@ -12,7 +12,8 @@ function save(said: Said): Meaning {
   const key = keyOf(said.whole(said.part('key').replace(LASTING, '')));
   const value = withoutEnd(said.whole(said.part('what').replace(LASTING, '')));
   if (value === '' || /^(?:it|this|that|these|everything|all)$/i.test(value)) return ask(whatValue());
-  if (key === null) return ask(whatKey(value));
+  if (key === null || /^(?:it|this|that|there|i|we|you|he|she|they|what|who|which)$/i.test(key))
+    return ask(whatKey(value));
   if ((said.context.countTokens?.(value) ?? 0) > 30) return ask(valueTooLong());
   return act(command('STATE', ['save', key, value], null, lasting));
 }
@@ -81,7 +82,7 @@ export const STATE: readonly Rule[] = [
     ask(whichFile('export to')),
   ),
   rule(
-    'import load resume restore merge read',
+    'import load resume restore read from',
     [
       `(import|load|restore|read) (${WHOLE} )?(from )?(the )?(file )?(?<file>\\S+\\.(?:ctx|ya?ml))`,
       `(import|load|restore|read) ${WHOLE} from (the )?(file )?{file}`,
@@ -107,7 +108,7 @@ export const STATE: readonly Rule[] = [
     ],
     onFile('import', 'replace'),
   ),
-  rule('import load', [`(import|load|restore) (${WHOLE}|a context|a session|a file)`, 'import'], () =>
+  rule('import load restore', [`(import|load|restore) (${WHOLE}|a context|a session|a file)`, 'import'], () =>
     ask(whichFile('import')),
   ),
   rule(
@@ -119,7 +120,7 @@ export const STATE: readonly Rule[] = [
     (said) => act(command('CONTEXT', ['list', withoutEnd(said.text('file')) || './context/'])),
   ),
   rule(
-    'valid check',
+    'valid check verify is',
     [
       '(validate|check|verify) (the )?(context )?(file )?(?<file>\\S+\\.(?:ctx|ya?ml))',
       '(validate) (the )?(context )?(file )?{file}',
@@ -129,7 +130,7 @@ export const STATE: readonly Rule[] = [
   ),
 
   rule(
-    'remind recall saved stored save remember load value',
+    'remind recall save stored store remember kept look value key say decide',
     [
       'what (is|was|did i|did we|have i|have we|do you have) ?(saved|stored|remembered|kept|save|store) (as|under|in|for) {key}',
       "what('s| is| was) (the )?(saved|stored|remembered) (value (of|for|under) )?{key}",
@@ -146,7 +147,7 @@ export const STATE: readonly Rule[] = [
   ),
   rule('what', ["what('s| is| was) (the |our |my )?{key}( again)?"], loadKnown),
   rule(
-    'save saved remember state key memory stored',
+    'save store remember note know state key value variable data memory things',
     [
       'what (did|have) (i|we|you) (save|saved|store|stored|remember|remembered|noted)( so far| here| in this session)?',
       `(list|show|show me|what are|give me|print|display|see) (the |all |all the |my |our |everything in the )?${SAVED}`,
@@ -159,7 +160,7 @@ export const STATE: readonly Rule[] = [
     always('STATE', 'list'),
   ),
   rule(
-    'state saved keys',
+    'state saved stored',
     [
       '(clear|reset|wipe|empty|erase) (out )?(the |all |all the |my |our )?(session )?(state|saved state|state memory)',
       '(clear|delete|wipe|erase|remove|forget) (all |all the |the whole |the entire |every )(saved |stored )(state|keys?|values?|variables|data|things)',
@@ -168,7 +169,7 @@ export const STATE: readonly Rule[] = [
     always('STATE', 'clear'),
   ),
   rule(
-    'forget clear wipe reset delete erase start',
+    'forget clear wipe reset delete erase remove start',
     [
       '(forget|clear|wipe|reset|delete|erase|remove) (everything|it all|all|all of it|all of that|the lot|everything you (know|remember)|your memory|the memory|memory|the session|all the data|all saved things)',
       '(clear|wipe|reset|erase|start over|start afresh|start from scratch|reset yourself)',
@@ -186,7 +187,7 @@ export const STATE: readonly Rule[] = [
   ),
 
   rule(
-    'save remember store note keep',
+    'save remember store note keep record put write set',
     [
       '(save|store|remember|note|keep|record|put) (the )?(value )?{what} (as|under|under the name|under the key|in the key|with the key|in the state as) (the |a )?(key |name )?{key}',
       '(save|store|remember|note|keep in mind|keep|record|note down|write down)(:| that|,)? (the |our |my |an? )?(?<key>(?!that\\b)[^,:=]+?) (is|are|=|equals|should be|will be) {what}',
@@ -197,16 +198,16 @@ export const STATE: readonly Rule[] = [
     save,
   ),
   rule(
-    'save remember store note',
+    'save remember store note memorize keep',
     ['(save|store|remember|note|memorize|keep in mind|save down)( it| this| that| these| something| everything| all)?'],
     () => ask(whatValue()),
   ),
-  rule('remember note keep', ['(remember|note|keep in mind|memorize)(:| that)? {what}'], (said) =>
+  rule('remember note keep memorize', ['(remember|note|keep in mind|memorize)(:| that)? {what}'], (said) =>
     ask(whatKey(said.text('what'))),
   ),
 
   rule(
-    'context token',
+    'context token window room space',
     [
       'how (full|big|large|long) is (the |this |my |our )?(context|context window|window)( now| already| so far)?',
       'how (much|many) (of the )?(context|tokens|context window|room|space)( (is|are|do we have|have we|did we))?( still)?( left| used| use| remaining| free| gone| spent)( so far| in the context)?',
@@ -219,7 +220,7 @@ export const STATE: readonly Rule[] = [
     always('HEALTH', 'context'),
   ),
   rule(
-    'health session uptime',
+    'health session uptime are is how',
     [
       "(show|show me|check|what is|what's|how is|how's|give me)( the| your| our)? (session('s)? )?health( of the session| check| report)?",
       '(do a |run a )?(session )?health( check| report)?',

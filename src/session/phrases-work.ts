@@ -1,5 +1,5 @@
 /** Plain words for work: delegating, asking how it goes, trying again, handing to a person. */
-import { unknownAgent, whatMessage, whatTask, whichAgent, whichTask, whoIsMeant } from './clarify.ts';
+import { oneTask, unknownAgent, whatMessage, whatTask, whichAgent, whichTask, whoIsMeant } from './clarify.ts';
 import { takePriority } from './natural-priority.ts';
 import { textOf, withoutArticle, withoutEnd } from './natural-values.ts';
 import { act, actFreely, ask, command, type Meaning, type Rule, rule, type Said, sizeOf } from './phrases-rule.ts';
@@ -24,7 +24,8 @@ function delegate(said: Said, agents: readonly string[]): Meaning | null {
   const { text, priority } = takePriority(said.part('what'));
   const whole = withoutEnd(text).replace(/^(?:please|also|just|kindly|now) /i, '');
   const [agent = ''] = agents;
-  if (whole === '') return ask(whatTask(agent));
+  if (whole === '' || /^(?:it|that|this|them|these|those)$/i.test(whole)) return ask(whatTask(agent));
+  if (/^(?:not|never)\b/i.test(whole)) return null; // what somebody should not do is no task
   if (WORD_TO_SOMEBODY.test(whole)) return act(...agents.map((one) => command('DIRECT', [one, whole])));
   if (NOTHING.test(whole)) return ask(whatTask(agent));
   if (POINTS_BACK.test(whole) && said.antecedent === null) return ask(whatTask(agent));
@@ -52,7 +53,11 @@ function tellToDo(said: Said): Meaning | null {
 
 function toNobody(said: Said): Meaning | null {
   const who = said.text('who');
-  if (/^(?:someone|somebody|anyone|anybody|an agent|one|somebody else|someone else)$/i.test(who)) {
+  if (
+    /^(?:someone|somebody|anyone|anybody|an agent|one|somebody else|someone else|everyone|everybody|all|all agents|the team)$/i.test(
+      who,
+    )
+  ) {
     return ask(whichAgent(said.text('what'), said.context.agents));
   }
   if (/^(?:her|him|them|it|that agent|the same agent|the last agent)$/i.test(who))
@@ -138,7 +143,7 @@ export const WORK: readonly Rule[] = [
     ],
     together,
   ),
-  rule('not', ['(ask|tell|remind) {agent} (not to|to not|never to) {what}'], (said) => {
+  rule('not never', ['(ask|tell|remind) {agent} (not to|to not|never to) {what}'], (said) => {
     const agent = agentOf(said);
     return agent === null ? null : actFreely(command('DIRECT', [agent, `do not ${withoutEnd(said.text('what'))}`]));
   }),
@@ -154,7 +159,7 @@ export const WORK: readonly Rule[] = [
     report('progress'),
   ),
   rule(
-    'ask tell get have make',
+    'ask tell get have let make',
     ['(ask|tell|get) {agent} and {agent2} to {what}', '(have|let|make) (both )?{agent} and {agent2} {what}'],
     (said) => {
       const agents = [agentOf(said), agentOf(said, 'agent2')].filter((agent) => agent !== null);
@@ -162,7 +167,7 @@ export const WORK: readonly Rule[] = [
     },
   ),
   rule(
-    'ask tell get want like need instruct order delegate assign hand give pass put send should needs must could can would has',
+    'ask tell get want like need instruct order request direct delegate assign hand give pass put send should needs must could can would has is',
     [
       '(ask|tell|get|instruct|order|want|need|request|direct) {agent} (to|, to) {what}',
       "(i|we)(('d| would) like| want| need) {agent} to {what}",
@@ -178,11 +183,15 @@ export const WORK: readonly Rule[] = [
   rule('have let make', ['(have|let|make) {agent} {what}'], tellToDo),
   rule(
     VERBS.replaceAll('[sz]e', '').replaceAll('|', ' '),
-    [`{agent} ?[,:] ?(?:please )?(?<what>(?:${VERBS})\\b.*)`, `@{agent} (?<what>(?:${VERBS})\\b.*)`],
+    [
+      `{agent} ?[,:] ?(?:please )?(?<what>(?:${VERBS})\\b.*)`,
+      `@?{agent} (?:please )(?<what>(?:${VERBS})\\b.*)`,
+      `@{agent} (?<what>(?:${VERBS})\\b.*)`,
+    ],
     delegateToOne,
   ),
   rule(
-    'ask delegate assign give hand get have let tell',
+    'ask delegate assign give hand get have let tell instruct make',
     [
       '(ask|tell|get|instruct|have|let|make) {agent}( to)?',
       '(delegate|assign|hand|give)( something| it| this| that)? to {agent}',
@@ -198,7 +207,7 @@ export const WORK: readonly Rule[] = [
     [
       "how('s| is| are| did)? (it|that|this|things|the task|that task|the work|everything)( all)? (going|coming along|coming|looking|progressing|doing|go)( so far| now)?",
       'how far( along)? (is|are) (it|that|they|we|things)( now| already)?',
-      "(is|are|'s) (it|that|this|they|the task|that task|the work) (done|finished|ready|complete|completed|over|through)( yet| now| already)?",
+      '(is|are) (it|that|this|they|the task|that task|the work) (done|finished|ready|complete|completed|over|through)( yet| now| already)?',
       '(any|some) (progress|news|updates?)( yet| on (it|that|this)| so far)?',
       "what('s| is) the (status|progress|state)( of| on| with) (it|that|this|the task|that task)",
       'what the (status|progress) (of|on) (it|that|this|the task|that task) is',
@@ -207,7 +216,7 @@ export const WORK: readonly Rule[] = [
     reportLast('progress'),
   ),
   rule(
-    'error fail problem wrong broke',
+    'error fail problem wrong broke break',
     [
       '(any|show( me)?( all)?( the)?|list( all)?( the)?|are there( any)?|were there( any)?|check for( any)?|what are the|give me( all)?( the)?|do we have( any)?|what|which|report( all)?( the)?) (errors|failures|problems)( so far| yet| occurred| happened| are there| do we have| lately| today)?',
       'what (failed|broke|went wrong|has failed|has gone wrong)( so far| today)?',
@@ -218,7 +227,7 @@ export const WORK: readonly Rule[] = [
     reportAll('errors'),
   ),
   rule(
-    'error fail problem trouble wrong stuck',
+    'error fail problem trouble wrong stuck blocked',
     [
       '(any|are there any|show( me)?( the)?|list( the)?) (errors|failures|problems|trouble) (from|of|by|with|for) {agent}',
       '(did|has) {agent} (fail|failed|make any errors|hit any (errors|problems)|run into (any )?(errors|problems|trouble))( yet)?',
@@ -228,7 +237,7 @@ export const WORK: readonly Rule[] = [
     report('errors'),
   ),
   rule(
-    'result find found produce did deliver done',
+    'result find found what',
     [
       'what (did|has) {agent} (find|found|find out|produce|produced|deliver|delivered|do|done|come up with|get done|achieve|achieved)( so far| yet| today)?',
       'what (are|were) (the results|the findings) (of|from) {agent}',
@@ -236,7 +245,7 @@ export const WORK: readonly Rule[] = [
     report('results'),
   ),
   rule(
-    'result test coverage pass passing green',
+    'result outcome output finding test coverage error fail status progress',
     [
       `(${SHOW} )?(the |our |my )?(latest |current |last )?{word} (?<topic>results?|outcomes?|output|findings|coverage|errors?|failures?|status|progress)( so far| now| again| are| look like)?`,
       'how (did|do) (the |our )?(?<word>tests) (go|look|do)( so far| now)?',
@@ -246,7 +255,7 @@ export const WORK: readonly Rule[] = [
     reportField,
   ),
   rule(
-    'how what is are did has status progress report update result output finding check far working doing news coverage security performance audit cost usage blocker',
+    'how what is are did has status progress report update result outcome output finding error fail problem issue mistake state about check far working doing news coverage security performance audit cost usage blocker',
     [
       `(${SHOW} )?(the |a |an )?({size} )?{topic}( report| update| audit| check)? (of|from|for|on|by) {agent}( so far| now)?`,
       `(${SHOW} )?(on )?({size} )?{agent}'s? (latest |current )?{topic}( report| update| audit)?( so far| now)?`,
@@ -257,7 +266,8 @@ export const WORK: readonly Rule[] = [
       '(if |whether )?(is |has |did |are ){agent} (done|finished|finish|ready|complete|completed|through|still working|working|busy)( yet| it| that| already| now| on it| with .+)?',
       '(if |whether ){agent} (is|has) (done|finished|ready)( yet)?',
       'check (in )?(on|with) {agent}',
-      '(tell me )?about {agent}',
+      "what('s| is) (up|happening|going on) (with|at) {agent}",
+      '{agent} {topic}( report)?',
       'tell me about {agent}',
       '(report|update)( me)? on {agent}',
     ],
@@ -269,7 +279,7 @@ export const WORK: readonly Rule[] = [
     ({ context }) => act(command('REPORT', [context.lastAgent ?? 'all', 'results'])),
   ),
   rule(
-    'status progress everyone everybody agents all where happening going overview running team update',
+    'status progress report overview everyone everybody everything agent all team what where who how up',
     [
       `(${SHOW} )?(the |a |an |me )?({size} )?(overall |current |general |project |session |team )?(?<topic>status|progress)( report| update| overview)?( of| from| for)?( (all|everyone|everybody|everything|all agents|all the agents|the agents|all of them|the team|the project|the session|all tasks|the tasks|each agent|every agent))?( now| so far| please)?`,
       'what the (overall |current )?(?<topic>status|progress) is',
@@ -287,7 +297,7 @@ export const WORK: readonly Rule[] = [
   ),
 
   rule(
-    'next left remain to-do todo now',
+    'next left remain open outstanding to list backlog queue now',
     [
       "what('s| is| comes| should| shall| do| can| to)( be)?( i| we| they)?( (do|work on|tackle))? next( up| on the list| for us| for me)?",
       "what('s| is) (the )?next( step| task| thing)( to do)?",
@@ -300,7 +310,7 @@ export const WORK: readonly Rule[] = [
     () => act(command('NEXT', [])),
   ),
   rule(
-    'retry rerun redo again another restart',
+    'retry rerun re-run redo repeat again another restart once anew',
     [
       `(retry|rerun|re-run|redo|restart) (it|that|this|the task|the last task|that task|the last one)`,
       '(retry|rerun|re-run|redo|restart|repeat) {task}',
@@ -308,9 +318,15 @@ export const WORK: readonly Rule[] = [
       '(try|run|start|do) {task} (again|once more|another time|anew)',
       '(give|have) (it|that) another (try|go|shot)',
       'give {task} another (try|go|shot)',
-      '(retry|rerun|redo) (all|everything|the failed tasks?|all failed tasks|all the failed tasks|what failed|everything that failed)',
     ],
     (said) => onTask('RETRY', 'try again')(said),
+  ),
+  rule(
+    'retry rerun redo',
+    [
+      '(retry|rerun|redo) (all|everything|the failed tasks?|all failed tasks|all the failed tasks|what failed|everything that failed)',
+    ],
+    () => ask(oneTask('try again')),
   ),
   rule(
     'escalate human person somebody',
@@ -327,7 +343,7 @@ export const WORK: readonly Rule[] = [
     onTask('ESCALATE', 'raise to a person'),
   ),
   rule(
-    'evaluate judge assess rate good',
+    'evaluate judge assess rate grade good is',
     [
       '(evaluate|judge|assess|rate|grade) (the )?(results?|outcome|output|quality|work)( of (it|that|this|the task|the last task))?',
       '(evaluate|judge|assess|rate|grade) (it|that|this)',
@@ -352,7 +368,7 @@ export const WORK: readonly Rule[] = [
 
   // Last: whoever else is asked to do something is nobody that is known.
   rule(
-    'ask delegate assign hand instruct',
+    'ask tell delegate assign hand instruct have let get',
     [
       '(ask|instruct|tell) {who} to {what}',
       '(delegate|assign|hand over|hand off|hand) {what} to {who}',
