@@ -11,6 +11,7 @@ import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
+import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { withHandedOn } from './handed-on.ts';
@@ -54,6 +55,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
       onLive: (live) => progress.show(live),
       warn: (text) => progress.say(text),
     });
+    const feed = openFeed(host);
     try {
       await recoverAloud(host, progress);
       const news = await withRealWrites(tasksOfMessages(messages), process.cwd());
@@ -81,6 +83,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
       await conclude(store, after, leaving.aborted);
     } finally {
       progress.end();
+      await feed.close();
       await host.close();
     }
   });

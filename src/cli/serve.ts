@@ -7,6 +7,7 @@ import type { Door, Sender } from '../runtime/doors.ts';
 import type { HttpDoor } from '../runtime/host.ts';
 import { openHost, workOn } from '../runtime/index.ts';
 import { createApi, createTokens, listen, personToken, tokenFile } from '../server/http/index.ts';
+import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
@@ -48,6 +49,7 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
       onLive: (live) => progress.show(live),
       warn: (text) => progress.say(text),
     });
+    const feed = openFeed(host);
     const streams = new AbortController();
     try {
       const { router, now, workspace } = host;
@@ -78,6 +80,7 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
       }
     } finally {
       progress.end();
+      await feed.close();
       await host.close();
     }
   });

@@ -1,6 +1,7 @@
 /** `baton work`: claims ready tasks and runs them, until it is stopped or nothing is left. */
 import { eventsOf } from '../core/task-json.ts';
 import { openHost, workOn } from '../runtime/index.ts';
+import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
@@ -30,6 +31,7 @@ export async function work({ untilEmpty = false, parallel, agent, ...globals }: 
       onLive: (live) => progress.show(live),
       warn: (text) => progress.say(text),
     });
+    const feed = openFeed(host);
     try {
       if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
       await recoverAloud(host, progress);
@@ -45,6 +47,7 @@ export async function work({ untilEmpty = false, parallel, agent, ...globals }: 
       await host.watch.caughtUp();
     } finally {
       progress.end();
+      await feed.close();
       await host.close();
     }
   });
