@@ -10,7 +10,7 @@ import { type Task, taskOfRun } from '../core/task.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
-import { contextExport } from '../runtime/context-export.ts';
+import { contextExport, exportInput } from '../runtime/context-export.ts';
 import { gitText } from '../workspace/git.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
@@ -85,15 +85,23 @@ async function precompact(input: Fields, options: Globals): Promise<void> {
   // Where Baton has no tasks there is nothing to export.
   if (!isFolder(dir)) return;
   const run = runOfCaller();
-  const tasks = await reading(options, async (store) => {
+  const known = await reading(options, async (store) => {
     const own = run === null ? undefined : await store.find(taskOfRun(run) ?? '');
-    const all: Task[] = [];
-    for await (const task of store.tasks(own === undefined ? {} : { session: own.session })) all.push(task);
-    return all;
+    if (own !== undefined) return exportInput(store, own.session);
+    const tasks: Task[] = [];
+    for await (const task of store.tasks()) tasks.push(task);
+    return { tasks, remembered: undefined, progress: {} };
   });
   const cwd = typeof input['cwd'] === 'string' ? input['cwd'] : process.cwd();
   const session = typeof input['session_id'] === 'string' ? input['session_id'] : 'unknown';
-  const text = contextExport(tasks, { now: Date.now(), session, commit: await commitOf(cwd), project: basename(cwd) });
+  const { text } = contextExport({
+    ...known,
+    now: Date.now(),
+    session,
+    commit: await commitOf(cwd),
+    project: basename(cwd),
+    filter: 'all',
+  });
   const file = writeNew(join(dir, 'hooks', 'context'), 'yaml', redact(text));
   const words = `Baton's tasks as they are now, with their last summaries, are in ${file}`;
   if (isCodex(input)) printJson({ systemMessage: words });

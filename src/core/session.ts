@@ -99,6 +99,14 @@ export interface RolledBack {
   readonly files: number;
 }
 
+/** A rollback on its way. */
+export interface RollingBack {
+  readonly to: string;
+  /** The ref that what is uncommitted is kept under: the same one where it is begun again. */
+  readonly keep: string | null;
+  readonly until: number;
+}
+
 /** What a session is and has done, one value each. */
 export interface Facts {
   readonly startedAt: number;
@@ -106,6 +114,10 @@ export interface Facts {
   /** The agent and the task delegated to last. */
   readonly delegated: { readonly agent: string; readonly task: string };
   readonly rolledBack: RolledBack;
+  /** A rollback that has begun: nothing of the session is worked on until it is over, or its time is. */
+  readonly rollingBack: RollingBack;
+  /** The file that the session goes on from. */
+  readonly imported: { readonly file: string; readonly from: string | null; readonly at: number };
   /** How far the last export had come: its time. */
   readonly exported: number;
   readonly letters: number;

@@ -5,10 +5,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { redact } from '../core/redact.ts';
-import type { Task } from '../core/task.ts';
-import { type Checkpoint, takeCheckpoint } from '../workspace/checkpoint.ts';
-import { contextExport } from './context-export.ts';
+import { RUNTIME } from './actor.ts';
+import { contextExport, exportInput } from './context-export.ts';
 import { exportFile } from './places.ts';
+import { checkpointSession, type TakenHere } from './session-checkpoint.ts';
 import { tokensOf } from './tokens.ts';
 import { failureOf, type Supervision } from './work.ts';
 
@@ -101,22 +101,31 @@ export function openTally(given: Supervision): ContextTally {
 /** The checkpoint and the file. What of it cannot be had is said in the note; the run goes on. */
 async function keepContext({ host, task, facts, prepared }: Supervision, agent: string): Promise<void> {
   const { workspace, git } = prepared.ready;
-  let checkpoint: Checkpoint | null = null;
+  let checkpoint: TakenHere | null = null;
   const missing: string[] = [];
   try {
-    checkpoint = await takeCheckpoint(workspace, task.session, [host.dir]);
+    checkpoint = await checkpointSession(
+      { ...host, workspace },
+      {
+        session: task.session,
+        kind: 'auto',
+        name: 'context_full',
+        speaker: { agent: RUNTIME.name, run: null, priority: 'P2', leads: false },
+        actor: RUNTIME,
+        needsFiles: true,
+      },
+    );
   } catch (cause) {
     missing.push(`no checkpoint: ${failureOf(cause).message}`);
   }
   let file: string | null = null;
   try {
-    const tasks: Task[] = [];
-    for await (const one of host.store.tasks({ session: task.session })) tasks.push(one);
-    const text = contextExport(tasks, {
+    const { text } = contextExport({
+      ...(await exportInput(host.store, task.session)),
       now: host.now(),
-      session: task.session,
-      commit: checkpoint?.commit ?? git?.head ?? null,
+      commit: checkpoint?.git?.commit ?? git?.head ?? null,
       project: basename(workspace),
+      filter: 'all',
     });
     const path = exportFile(host.dir, task.session, host.now());
     await mkdir(join(host.dir, 'exports'), { recursive: true });
@@ -130,8 +139,8 @@ async function keepContext({ host, task, facts, prepared }: Supervision, agent: 
     agent,
     file,
     checkpoint: checkpoint?.id ?? null,
-    ref: checkpoint?.ref ?? null,
-    commit: checkpoint?.commit ?? null,
+    ref: checkpoint?.git?.ref ?? null,
+    commit: checkpoint?.git?.commit ?? null,
     ...(missing.length === 0 ? {} : { missing }),
   });
 }

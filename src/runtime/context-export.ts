@@ -1,17 +1,39 @@
-/** What a session needs to go on after its context is gone, as the shared agent protocol writes it (§16): tasks, state, the last summaries. Bounded. */
+/**
+ * What a session needs to go on after its context is gone, as the shared agent protocol writes it (§16): state, tasks, the last summaries, the
+ * project's own words. Bounded. The only writer of that form; `session/context-file.ts` reads it.
+ */
+import { redactDeep } from '../core/redact.ts';
+import type { SessionJson } from '../core/session.ts';
+import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
+import { PROTOCOL_VERSION } from '../protocol/command/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 
-export interface ExportContext {
-  readonly now: number;
+/** §16; `standard` is what is meant where none is named: all but what is for the session only (§6). */
+export type ExportFilter = 'standard' | 'all' | 'critical' | 'tasks' | 'state' | 'incremental';
+
+export interface ExportInput {
   readonly session: string;
+  readonly tasks: readonly Task[];
+  readonly remembered: SessionJson | undefined;
+  /** Progress by task, where a run has told it. */
+  readonly progress: Readonly<Record<string, number>>;
+}
+
+export interface ExportContext extends ExportInput {
+  readonly now: number;
   /** The commit that the project is at; null where it is in no repository. */
   readonly commit: string | null;
   readonly project: string;
-  /** Progress by task, where a run has told it. */
-  readonly progress?: Readonly<Record<string, number>>;
+  readonly filter: ExportFilter;
+}
+
+export interface Exported {
+  readonly text: string;
+  /** Keys, variables and tasks that are in it. */
+  readonly items: number;
 }
 
 const MOST_TASKS = 200;
@@ -19,36 +41,76 @@ const MOST_SUMMARIES = 20;
 const SUMMARY_CHARS = 300;
 const TITLE_CHARS = 120;
 
-/** Of more tasks than fit, those that changed last. */
-export function contextExport(tasks: readonly Task[], context: ExportContext): string {
-  const latest = tasks.toSorted((a, b) => b.updatedAt - a.updatedAt).slice(0, MOST_TASKS);
+/** What is exported of a session. */
+export async function exportInput(store: Store, session: string): Promise<ExportInput> {
+  const tasks: Task[] = [];
+  const progress: Record<string, number> = {};
+  for await (const task of store.tasks({ session })) tasks.push(task);
+  for (const { id, status } of tasks) {
+    const told = status === 'in-progress' ? await progressOf(store, id) : null;
+    if (told !== null) progress[id] = told;
+  }
+  return { session, tasks, remembered: await store.session(session), progress };
+}
+
+/** The last percentage that a run of a task has told; null where none has. */
+export async function progressOf(store: Store, task: string): Promise<number | null> {
+  const events = (await store.history(task)).flatMap((record) => record.events);
+  const said = events.findLast(
+    ({ type, detail, task: of }) =>
+      of === task && type === 'run.progress' && typeof detail?.['percentage'] === 'number',
+  );
+  return said === undefined ? null : (said.detail?.['percentage'] as number);
+}
+
+export function contextExport({ filter, ...context }: ExportContext): Exported {
+  const { remembered, session, commit } = context;
+  const since = filter === 'incremental' ? Number(remembered?.facts?.['exported'] ?? 0) : 0;
+  const has = (...filters: readonly ExportFilter[]): boolean => filters.includes(filter);
+  const kept = Object.entries(remembered?.state ?? {}).filter(([, { at }]) => at > since);
+  const state = (isPersistent: boolean): Record<string, string> =>
+    Object.fromEntries(
+      kept.filter(([, one]) => one.persistent === isPersistent).map(([key, { value }]) => [key, value]),
+    );
+  const persistent = has('tasks') ? {} : state(true);
+  const temporary = has('all', 'state', 'incremental') ? state(false) : {};
+  const variables = remembered?.variables ?? {};
+  const configuration = has('tasks', 'state') ? {} : { PROJECT_NAME: context.project, ...variables };
+  const changed = has('critical', 'state') ? [] : context.tasks.filter(({ updatedAt }) => updatedAt > since);
+  // Of more tasks than fit, those that changed last.
+  const latest = changed.toSorted((a, b) => b.updatedAt - a.updatedAt).slice(0, MOST_TASKS);
+  const value = {
+    version: PROTOCOL_VERSION,
+    exported: isoTime(context.now),
+    session_id: session,
+    git_checkpoint: commit,
+    state: { persistent, temporary },
+    ...tasksOf(latest, changed.length - latest.length, context.progress),
+    configuration,
+  };
+  const count = (of: object): number => Object.keys(of).length;
+  const items = count(persistent) + count(temporary) + count(configuration) + latest.length;
+  return { text: writeYaml(redactDeep(value)), items };
+}
+
+function tasksOf(latest: readonly Task[], left: number, progress: ExportInput['progress']): object {
   const of = (...statuses: readonly Task['status'][]): readonly Task[] =>
     latest.filter(({ status }) => statuses.includes(status));
   const names = (list: readonly Task[]): readonly string[] => list.map(({ id }) => id);
-  const percent = ({ id }: Task): string => `${Math.round(context.progress?.[id] ?? 0)}%`;
+  const percent = ({ id }: Task): string => `${Math.round(progress[id] ?? 0)}%`;
   const because = ({ cause, summary }: Task): string => shorten(cause?.message ?? summary ?? '', SUMMARY_CHARS);
   const waiting = of('blocked', 'review', 'deadletter');
+  const open = latest.filter(({ status }) => status !== 'done' && status !== 'cancelled');
   const told = latest.filter(({ summary }) => summary !== null && summary.trim() !== '').slice(0, MOST_SUMMARIES);
-  return writeYaml({
-    version: '1.1.0',
-    exported: isoTime(context.now),
-    session_id: context.session,
-    git_checkpoint: context.commit,
-    // What a session saves by #STATE lives as long as it does; what is kept of it is kept with the tasks.
-    state: { persistent: {}, temporary: {} },
+  return {
     tasks: {
       completed: names(of('done')),
       in_progress: Object.fromEntries(of('in-progress').map((task) => [task.id, percent(task)])),
       pending: names(of('ready', 'backlog')),
       waiting: Object.fromEntries(waiting.map((task) => [task.id, `${task.status}: ${because(task)}`])),
-      ...(tasks.length > latest.length ? { left_out: tasks.length - latest.length } : {}),
+      ...(left > 0 ? { left_out: left } : {}),
     },
-    titles: Object.fromEntries(
-      latest
-        .filter(({ status }) => status !== 'done' && status !== 'cancelled')
-        .map(({ id, title }) => [id, shorten(title, TITLE_CHARS)]),
-    ),
+    titles: Object.fromEntries(open.map(({ id, title }) => [id, shorten(title, TITLE_CHARS)])),
     summaries: Object.fromEntries(told.map(({ id, summary }) => [id, shorten(summary ?? '', SUMMARY_CHARS)])),
-    configuration: { PROJECT: context.project },
-  });
+  };
 }

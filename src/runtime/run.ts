@@ -18,6 +18,7 @@ import { prepare } from './prepare.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
 import { withChanges } from './run-changes.ts';
 import { NOTHING_SAID } from './said-graph.ts';
+import { checkpointBeforeRun } from './session-checkpoint.ts';
 import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
@@ -61,6 +62,8 @@ export async function runTask(
     message = worktree?.message ?? message;
     if (worktree !== null) prepared = await prepare(host, task, message);
     await endEarlierRuns(host, task, facts);
+    // In a worktree of its own it can spoil nothing.
+    if (worktree === null) await checkpointBeforeRun(host, task, run, message, prepared);
     const given = { host, task, run, facts, live, prepared, startedAt, leaving };
     place = { workspace: prepared.ready.workspace, isPlain: prepared.chosen.adapter.kind === 'command' };
     work = await withChanges(given, folder, () => supervise(given));
@@ -68,11 +71,12 @@ export async function runTask(
     work = unstarted(run, failureOf(cause));
   }
   live.flush();
-  const { task: after, evidence } = await settle(host, task, run, facts, live, work, worktree);
+  const { task: after, evidence, graphWords } = await settle(host, task, run, facts, live, work, worktree);
   onSettled?.();
   const finished: RunFacts = {
     ...work.told,
     evidence,
+    graphWords,
     isAborted: work.verdict === 'aborted',
     message,
     task: after,

@@ -10,7 +10,7 @@ import * as locks from './locks.ts';
 import type { Actor, AnyMessage, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { answerQuestion } from './questions.ts';
-import { rollBack, takeCheckpoint } from './rollback.ts';
+import { hold, rollBack, takeCheckpoint } from './rollback.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
 import * as session from './session.ts';
 import { reportTask, update, withMessage } from './told.ts';
@@ -85,6 +85,8 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return session.delegated(draft, message);
     case 'session.checkpoint':
       return takeCheckpoint(draft, message);
+    case 'session.hold':
+      return hold(draft, message);
     case 'session.rollback':
       return rollBack(draft, message);
     case 'session.import':

@@ -320,6 +320,14 @@ export type SessionMessage =
       readonly id?: string;
       readonly speaker: Speaker;
     }
+  /** Before files go back: the session's runs are stopped, and none begins. With `to` null it came to nothing, and work goes on. */
+  | {
+      readonly type: 'session.hold';
+      readonly session: string;
+      readonly to: string | null;
+      readonly keep: string | null;
+      readonly speaker: Speaker;
+    }
   /** The files are as they were; now all the rest is. */
   | {
       readonly type: 'session.rollback';
@@ -338,6 +346,9 @@ export type SessionMessage =
       readonly state: Readonly<Record<string, { readonly value: string; readonly persistent: boolean }>>;
       readonly variables: Readonly<Record<string, string>>;
       readonly tasks?: readonly NewTask[];
+      /** Where it came from, and the session that it was. */
+      readonly file?: string;
+      readonly from?: string;
       readonly speaker: Speaker;
     }
   | { readonly type: 'session.exported'; readonly session: string; readonly file: string; readonly items: number }

@@ -1,10 +1,10 @@
 /** Checkpoints of a session, and the way back (shared agent protocol §13; DECISIONS §10): files are the caller's, all the rest goes back here, together. */
 import type { Checkpoint } from '../session.ts';
-import type { Task } from '../task.ts';
+import { dayOf, isRunning, type Task, taskId } from '../task.ts';
 import { add } from './add.ts';
-import { type Decision, refused } from './decision.ts';
+import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
-import type { SessionMessage } from './messages.ts';
+import type { NewTask, SessionMessage } from './messages.ts';
 import { begin, replied } from './session.ts';
 import { markStale } from './stale.ts';
 
@@ -24,7 +24,11 @@ export function takeCheckpoint(
   if (session?.table('checkpoints').has(name))
     return refused('E_DUPLICATE', `the session ${id} has a checkpoint ${name} already`);
   if ((session?.table('checkpoints').size ?? 0) >= MOST_CHECKPOINTS) {
-    return refused('E003', `expected at most ${MOST_CHECKPOINTS} checkpoints in the session ${id}`);
+    // What was taken by itself makes room.
+    const oldest = [...(session?.table('checkpoints') ?? [])].find(([, { kind }]) => kind === 'auto')?.[0];
+    if (oldest === undefined)
+      return refused('E003', `expected at most ${MOST_CHECKPOINTS} checkpoints in the session ${id}`);
+    draft.put(id, 'checkpoints', oldest, null);
   }
   const whole: Checkpoint = {
     ...checkpoint,
@@ -45,12 +49,50 @@ export function takeCheckpoint(
   return draft.decision(id, [replied(`checkpoint_id:${name}`)]);
 }
 
+/** So long nothing of a session is begun while its files go back; should whoever does that die, work goes on after it. */
+const HOLD_MS = 10 * 60_000;
+
+/** The runs of a session are stopped, but for the one that asks; nothing that is ready is taken before `until`. */
+export function hold(draft: Draft, { session: id, to, keep, speaker }: Of<'session.hold'>): Decision {
+  const session = draft.slice.session(id);
+  const held = session?.fact('rollingBack');
+  if (to === null) {
+    if (held === undefined) return same();
+    for (const task of draft.slice.tasksOf(id)) release(draft, task, held.until);
+    draft.put(id, 'facts', 'rollingBack', null);
+    draft.event('session.released', null, speaker.run, { checkpoint: held.to });
+    return draft.decision(id, []);
+  }
+  if (session?.table('checkpoints').has(to) !== true) return unknownCheckpoint(id, to);
+  const until = draft.now + HOLD_MS;
+  const stopped: string[] = [];
+  for (const task of [...draft.slice.tasksOf(id)]) {
+    if (task.run !== null && task.run.id === speaker.run) continue;
+    if (isRunning(task)) {
+      draft.transition(task.id, 'ready', { cause: null, availableAt: until }, { reason: 'rolling back' });
+      stopped.push(task.id);
+    } else if (task.status === 'ready') draft.set(task.id, { availableAt: until });
+  }
+  // Begun anew, it keeps what it had kept.
+  draft.put(id, 'facts', 'rollingBack', { to, keep: held?.to === to ? (held.keep ?? keep) : keep, until });
+  draft.event('session.held', null, speaker.run, { checkpoint: to, stopped });
+  return draft.decision(id, stopped);
+}
+
+const release = (draft: Draft, { id }: Task, until: number): void => {
+  const task = draft.task(id) as Task;
+  if (task.status === 'ready' && task.availableAt === until) draft.set(id, { availableAt: 0 });
+};
+
+const unknownCheckpoint = (session: string, id: string): Decision =>
+  refused('E_NOT_FOUND', `the session ${session} has no checkpoint ${id}`, 'see: #CHECKPOINT:list');
+
 export function rollBack(draft: Draft, message: Of<'session.rollback'>): Decision {
   const { session: id, id: to, kept, files, anew, speaker } = message;
   const session = draft.slice.session(id);
   const checkpoint = session?.table('checkpoints').get(to);
   if (session === undefined || checkpoint === undefined) {
-    return refused('E_NOT_FOUND', `the session ${id} has no checkpoint ${to}`, 'see: #CHECKPOINT:list');
+    return unknownCheckpoint(id, to);
   }
   for (const key of session.table('state').keys())
     if (!Object.hasOwn(checkpoint.state, key)) draft.put(id, 'state', key, null);
@@ -64,12 +106,18 @@ export function rollBack(draft: Draft, message: Of<'session.rollback'>): Decisio
   for (const [condition, { at }] of session.table('signals')) {
     if (at > checkpoint.at) draft.put(id, 'signals', condition, null);
   }
+  const held = session.fact('rollingBack');
+  if (held !== undefined) draft.put(id, 'facts', 'rollingBack', null);
   draft.put(id, 'facts', 'rolledBack', { to, at: draft.now, kept, files });
 
   const tasks = [...draft.slice.tasksOf(id)];
   const made = makeAnew(draft, tasks, checkpoint, anew);
   if (!(made instanceof Map)) return made;
-  for (const task of tasks) goBack(draft, task, made);
+  for (const task of tasks) {
+    if (held !== undefined) release(draft, task, held.until);
+    // Whoever goes back goes on: an agent that leads, say.
+    if (speaker.run === null || task.run?.id !== speaker.run) goBack(draft, task, made);
+  }
   const nodes = tasks.flatMap(({ id: task }) => draft.graph.madeBy(task));
   const since = nodes.filter((node) => (draft.graph.node(node)?.createdAt ?? 0) > checkpoint.at);
   markStale(draft, since, `rolled back to ${to}`, null);
@@ -84,7 +132,7 @@ export function rollBack(draft: Draft, message: Of<'session.rollback'>): Decisio
   return draft.decision(id, [replied(`rolled_back:${to}`), ...made.values()]);
 }
 
-/** What is done since is done no more: it is marked, and there is a new one in its place. */
+/** What is done since is done no more: it is marked, and there is a new one in its place, which those wait for that waited for it. */
 function makeAnew(
   draft: Draft,
   tasks: readonly Task[],
@@ -92,17 +140,28 @@ function makeAnew(
   anew: Of<'session.rollback'>['anew'],
 ): Map<string, string> | Decision {
   const made = new Map<string, string>();
+  const news: NewTask[] = [];
+  const day = dayOf(draft.now);
+  let number = draft.slice.lastNumber(day);
   for (const task of tasks) {
-    if (task.status !== 'done' || were[task.id] === 'done') continue;
-    const again = anew.find((each) => each.task === task.id);
+    if (task.status !== 'done' || were[task.id] === 'done' || task.metadata['stale'] === true) continue;
     draft.set(task.id, { metadata: { ...task.metadata, stale: true } });
     draft.event('task.stale', task.id, task.run?.id, { because: 'rolled back' });
+    const again = anew.find((each) => each.task === task.id);
     if (again === undefined) continue;
-    const added = add(draft, [again.made]);
-    if (added.kind !== 'changed') return added;
-    made.set(task.id, added.facts.about.at(-1) as string);
+    number += 1;
+    made.set(task.id, taskId(day, number));
+    news.push({ ...again.made, id: taskId(day, number) });
   }
-  return made;
+  if (news.length === 0) return made;
+  const upon = (id: string): string => made.get(id) ?? id;
+  const added = add(
+    draft,
+    news.map((task) => (task.dependsOn === undefined ? task : { ...task, dependsOn: task.dependsOn.map(upon) })),
+    // It is as deep as the one that it stands for.
+    Number.POSITIVE_INFINITY,
+  );
+  return added.kind === 'changed' ? made : added;
 }
 
 /** Open ones begin again, and wait for what was made anew. */
