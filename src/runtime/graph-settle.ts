@@ -7,6 +7,7 @@ import { shorten } from '../protocol/text/shorten.ts';
 import type { Finding } from './evidence.ts';
 import { applyGraph, speakerOf } from './graph-report.ts';
 import type { Host } from './host.ts';
+import { WAITS } from './results.ts';
 import { createGraphEar, type SaidGraph } from './said-graph.ts';
 
 export interface Graphed {
@@ -14,6 +15,8 @@ export interface Graphed {
   readonly claimed: Pick<Report, 'outcome' | 'summary'>;
   /** What keeps it from being accepted. */
   readonly finding: Finding | null;
+  /** What was written, and what becomes of it, for the parent; empty where nothing was. */
+  readonly words: string;
 }
 
 export async function writeGraph(
@@ -24,23 +27,34 @@ export async function writeGraph(
   claimed: Pick<Report, 'outcome' | 'summary'>,
 ): Promise<Graphed> {
   const applied = await applyGraph(host, said, speakerOf(task, run));
-  if (applied.kind === 'none') return { claimed, finding: null };
+  if (applied.kind === 'none') return { claimed, finding: null, words: '' };
   if (applied.kind === 'refused') {
     const { code, message, hint } = applied.refusal;
     // Somebody took the task away: the run is not heard, and that is told elsewhere.
-    if (code === 'E_STALE_RUN') return { claimed, finding: null };
-    return { claimed: judged(claimed), finding: { code, message: hint === null ? message : `${message} (${hint})` } };
+    if (code === 'E_STALE_RUN') return { claimed, finding: null, words: '' };
+    const finding = { code, message: hint === null ? message : `${message} (${hint})` };
+    return { claimed: judged(claimed), finding, words: '' };
   }
   // Whoever runs what was named has to know of the next stage before this one is over.
   if (applied.next !== null) await host.watch.caughtUp();
   const open = applied.questions.filter(({ answer }) => answer === null);
+  const nodes = (applied.answer.nodes ?? []).filter(({ createdBy }) => createdBy !== 'baton');
+  const written = nodes.map(({ id, type, confidence }) => `- Wrote ${type} ${id} (confidence ${confidence})`);
+  const next = applied.next === null ? [] : [`- Goes on to ${applied.next.metadata['stage']}: ${applied.next.id}`];
+  const asked = open.map(({ id, question }) => `${WAITS}${id}: ${shorten(question, 150)}`);
+  const words = [...asked, ...written, ...next].join('\n');
+  // An agent that says all it has to say by its nodes has summed up nothing.
+  const summary = claimed.summary.trim() === '' ? [...written, ...next].join('\n') : claimed.summary;
+  const settled = (outcome: Outcome, finding: Finding | null = null): Graphed => ({
+    claimed: { outcome, summary },
+    finding,
+    words,
+  });
   // What the agent asks itself it cannot go on without; what Baton asks about its result is for a person to accept.
-  const unsure = open.filter(({ kind, about, node }) => kind === 'uncertainty' && about === node);
-  if (unsure.length > 0) return { claimed: waiting(claimed, 'blocked', open), finding: null };
+  if (open.some(({ kind, about, node }) => kind === 'uncertainty' && about === node)) return settled('blocked');
   const known = applied.questions.find(({ answer }) => answer !== null);
-  if (known !== undefined) return { claimed: judged(claimed), finding: answeredBefore(known) };
-  if (open.length > 0) return { claimed: waiting(claimed, 'needs_review', open), finding: null };
-  return { claimed, finding: null };
+  if (known !== undefined) return settled(judged(claimed).outcome, answeredBefore(known));
+  return settled(open.length > 0 ? 'needs_review' : claimed.outcome);
 }
 
 /** What a run had said of the graph by its socket or by tools, which was acknowledged and so is kept. */
@@ -59,13 +73,6 @@ export function saidInJournal(history: readonly StoredRecord[], run: string): Sa
 /** What is blocked is not judged, and a finding would be lost. */
 const judged = (claimed: Graphed['claimed']): Graphed['claimed'] =>
   claimed.outcome === 'blocked' ? { ...claimed, outcome: 'partial' } : claimed;
-
-function waiting(claimed: Graphed['claimed'], outcome: Outcome, open: readonly Question[]): Graphed['claimed'] {
-  const [first] = open;
-  const ids = open.map(({ id }) => id).join(', ');
-  const summary = `waits for an answer: ${ids} (${shorten(first?.question ?? '', 200)})\n${claimed.summary}`;
-  return { outcome, summary: summary.trim() };
-}
 
 /** It need not be asked again: the next attempt has the answer in its words. */
 const answeredBefore = ({ question, answer, id }: Question): Finding => ({

@@ -26,6 +26,8 @@ export interface RunFacts {
   /** What the agent said; null where it said nothing that could be read. */
   readonly report: Report | null;
   readonly lastText: string;
+  /** What it has written into the graph; empty where that is nothing. */
+  readonly graphWords?: string;
   readonly evidence: Evidence | null;
   readonly checkpoints: readonly CheckpointResult[];
   readonly used: Used;
@@ -82,12 +84,24 @@ export function reportOf(facts: RunFacts): Report {
 const findings = (evidence: Evidence | null): string[] =>
   (evidence?.findings ?? []).map(({ code, message }) => `${code}: ${message}`);
 
+export const WAITS = '- Waits for a person: ';
+
 /** Of what an agent said last that has not reported; all of it is in the details. */
 const LAST_CHARS = 500;
 
 /** What Baton found comes first: it is what the parent has to know. */
-function summaryOf({ failure, evidence, lastText, report }: RunFacts, said: Report, outcome: Outcome): string {
-  const words = report === null || said.summary.trim() === '' ? lastWords(lastText, LAST_CHARS) : said.summary.trim();
+function summaryOf(facts: RunFacts, said: Report, outcome: Outcome): string {
+  const { failure, evidence, lastText, report, graphWords = '' } = facts;
+  const isSilent = report === null || said.summary.trim() === '';
+  const own = isSilent && graphWords === '' ? lastWords(lastText, LAST_CHARS) : isSilent ? '' : said.summary.trim();
+  // What an agent sums up itself need not be told twice; that somebody has to answer it cannot know.
+  const told = isSilent
+    ? graphWords
+    : graphWords
+        .split('\n')
+        .filter((line) => line.startsWith(WAITS))
+        .join('\n');
+  const words = [told, own].filter((text) => text !== '').join('\n');
   if (failure !== null)
     return [`- Failed: ${failure.message} (${failure.code})`, ...(words === '' ? [] : [words])].join('\n');
   const found = evidence?.findings ?? [];

@@ -19,6 +19,8 @@ export interface Settled {
   readonly task: Task;
   /** With what has come to it in the end. */
   readonly evidence: Evidence | null;
+  /** What it has written into the graph, in words for its parent. */
+  readonly graphWords: string;
 }
 
 /** Tells the store how it ended, takes back what has to be taken back, and returns the task as it is then. */
@@ -35,6 +37,7 @@ export async function settle(
   const { used, failure, report } = told;
   let { evidence } = told;
   let isClosed = false;
+  let graphWords = '';
   const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
   const ask = async (message: Ask): Promise<void> => {
     const answer = await host.store.send({ message, by: RUNTIME });
@@ -71,7 +74,10 @@ export async function settle(
     // While the run is the current one. What does not bear out its claims, or says itself that it failed, writes nothing.
     const mayWrite = refused.length === 0 && claimed.outcome !== 'failed';
     const graphed = mayWrite ? await writeGraph(host, task, run, work.graph, claimed) : null;
-    if (graphed !== null) claimed = graphed.claimed;
+    if (graphed !== null) {
+      claimed = graphed.claimed;
+      graphWords = graphed.words;
+    }
     if (graphed !== null && graphed.finding !== null) {
       evidence = withFinding(evidence as Evidence, graphed.finding);
       refused = evidence.findings;
@@ -119,7 +125,7 @@ export async function settle(
   const after = (await host.store.find(task.id)) as Task;
   await clearUp(host, after, facts, live, work);
   if (worktree !== null && !isClosed) await worktree.leave(facts);
-  return { task: after, evidence };
+  return { task: after, evidence, graphWords };
 }
 
 /** What it said of the knowledge graph, and why nothing of that is written. */

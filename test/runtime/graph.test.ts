@@ -367,7 +367,8 @@ describe('doubt', () => {
     });
     const ran = await world.run(taskOf(world, { agent: 'one' }));
     expect(ran.task).toMatchObject({ status: 'review', cause: null });
-    expect(ran.task.summary).toMatch(/^waits for an answer: ask-1/);
+    expect(ran.last.block).toContain('Waits for a person: ask-1');
+    expect(ran.task.summary).not.toContain('ask-1');
     expect(await tasks(world)).toHaveLength(1);
     const [question] = await world.store.questions({ open: true });
     expect(question).toMatchObject({ kind: 'uncertainty', about: 'a_1', task: ran.task.id, nextStage: 'two' });
