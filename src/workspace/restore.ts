@@ -68,7 +68,7 @@ const NOTHING: Omit<RollbackPlan, 'refusal'> = {
 export async function planRollback(input: RollbackInput): Promise<RollbackPlan> {
   const ground = await groundOf(input);
   if ('code' in ground) return { ...NOTHING, refusal: ground };
-  const now = await lookAtTree(ground.scope, 'pass', ground.before);
+  const now = await lookAtTree(ground.scope, 'none', ground.before);
   try {
     return await planOf(input, ground, await sortOut(ground, now.entries));
   } finally {

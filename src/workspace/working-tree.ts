@@ -75,19 +75,19 @@ export async function entriesOf(root: string, commit: string): Promise<Map<Bytes
 }
 
 /**
- * Looks at what is there now. The objects stay in the user's repository, or pass with `close`. `also` are paths that count though they are
+ * Looks at what is there now. The objects stay in the user's repository, or pass with `close`, or are not made at all. `also` are paths that count though they are
  * ignored by now: what a checkpoint holds is not to be lost by a rule that came later.
  */
 export async function lookAtTree(
   scope: Scope,
-  objects: 'stay' | 'pass',
+  objects: 'stay' | 'pass' | 'none',
   also: Entries = new Map(),
 ): Promise<WorkingTree> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-tree-'));
   const close = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     const env = await ownGit(scope.info, folder, objects);
-    const entries = await fill(scope, env, also);
+    const entries = await fill(scope, env, also, objects === 'none' ? ['--info-only'] : []);
     const { root } = scope.info;
     // In a clone that has not all objects, those of files that are not checked out may be missing.
     return { entries, env, writeTree: () => gitText(root, ['write-tree', '--missing-ok'], { env }), close };
@@ -103,7 +103,7 @@ const ATTRIBUTES = '* -text -filter -ident !eol !crlf !working-tree-encoding\n';
 async function ownGit(
   { root, gitDir, commonDir }: GitInfo,
   folder: string,
-  objects: 'stay' | 'pass',
+  objects: 'stay' | 'pass' | 'none',
 ): Promise<Record<string, string>> {
   const own = join(folder, 'git');
   for (const name of ['refs', 'info', 'objects']) await mkdir(join(own, name), { recursive: true, mode: 0o700 });
@@ -177,7 +177,7 @@ async function edit(root: string, env: Env, lines: readonly string[]): Promise<v
   if (lines.length > 0) await gitBytes(root, ['update-index', '--index-info'], { env, stdin: lines.join('') });
 }
 
-async function fill(scope: Scope, env: Env, also: Entries): Promise<Entries> {
+async function fill(scope: Scope, env: Env, also: Entries, how: readonly string[]): Promise<Entries> {
   const { root } = scope.info;
   const before = await known(root, env);
   await edit(root, env, [...(await anew(scope, before)), ...(await submodules(scope, before))]);
@@ -189,7 +189,7 @@ async function fill(scope: Scope, env: Env, also: Entries): Promise<Entries> {
   for (const [name, { mode }] of also) {
     if (mode !== SUBMODULE && !there.has(name) && inScope(scope, name) && (await isFileIn(root, name))) more.push(name);
   }
-  await take(root, env, [...changed, ...news, ...more]);
+  await take(root, env, [...changed, ...news, ...more], how);
   return new Map((await known(root, env)).map(({ name, mode, id }) => [name, { mode, id }]));
 }
 
@@ -281,11 +281,11 @@ async function newIn(scope: Scope, env: Env): Promise<Bytes[]> {
   return names.filter((name) => name !== '' && !name.endsWith('/') && inScope(scope, name));
 }
 
-async function take(root: string, env: Env, names: readonly Bytes[]): Promise<void> {
+async function take(root: string, env: Env, names: readonly Bytes[], how: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const stdin = names.map((name) => `${quotePath(name)}\n`).join('');
   // What goes away meanwhile is as good as never there.
-  const args = ['update-index', '--add', '--remove', '--replace', '--stdin'];
+  const args = ['update-index', '--add', '--remove', '--replace', ...how, '--stdin'];
   const { code, stderr } = await git(root, args, { env, stdin });
   if (code === 0) return;
   const known = /permission denied/i.test(stderr)

@@ -6,7 +6,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -113,7 +115,8 @@ describe('a checkpoint', () => {
       'plain.txt': 'a\r\n',
     };
     write(repo, files);
-    // As the user adds them: converted, and known to the index as unchanged.
+    // As the user adds them: converted, and known to the index as unchanged, for they are older than it.
+    for (const name of Object.keys(files)) utimesSync(join(repo, name), 1_600_000_000, 1_600_000_000);
     gitIn(repo, 'add', '-A');
     gitIn(repo, 'commit', '-q', '-m', 'converted');
     expect(contentOf(repo, 'HEAD', 'x.big')).toBe('pointer\n');
@@ -147,8 +150,20 @@ describe('a checkpoint', () => {
     expect(contentOf(repo, commit, 'c.txt')).toContain('<<<<<<<');
     expect(gitIn(repo, 'ls-files', '-v', 'mine.txt')).toBe('h mine.txt\n');
 
+    // A file of the same size and the same times as the index knows, which is no older than the file: git has to read it.
     const racy = repository({ 'r.txt': 'aaaa\n' });
-    write(racy, { 'r.txt': 'bbbb\n' });
+    const file = join(racy, 'r.txt');
+    const seconds = (): number => Math.floor(statSync(file).ctimeMs / 1000);
+    for (let tries = 0; tries < 10; tries++) {
+      write(racy, { 'r.txt': 'aaaa\n' });
+      utimesSync(file, 1_600_000_000, 1_600_000_000);
+      const began = seconds();
+      gitIn(racy, 'add', 'r.txt');
+      write(racy, { 'r.txt': 'bbbb\n' });
+      utimesSync(file, 1_600_000_000, 1_600_000_000);
+      utimesSync(join(racy, '.git/index'), 1_600_000_000, 1_600_000_000);
+      if (seconds() === began) break;
+    }
     expect(contentOf(racy, (await take(racy)).commit, 'r.txt')).toBe('bbbb\n');
   });
 
