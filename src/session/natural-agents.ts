@@ -76,14 +76,15 @@ export function namesOf({ agents, roles, lastAgent }: NaturalContext): Names {
   return { pattern: patternOf([...aliases.keys()]), resolve, byField };
 }
 
-/** `TestAgent` is also `test agent` and `test`, `code-reviewer` is `code reviewer`. */
+/** `TestAgent` is also `test agent` and `test`, `code-reviewer` is `code reviewer` and `the reviewer`. */
 function shortNames(agent: string): string[] {
   const words = agent
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[-_./]+/g, ' ')
     .trim();
   const bare = words.replace(/ agent$/i, '');
-  return [agent, words, bare].filter((alias) => alias.length > 1);
+  const last = bare.includes(' ') ? (bare.split(' ').at(-1) ?? '') : '';
+  return [agent, words, bare, ...(last.length > 3 ? [last] : [])].filter((alias) => alias.length > 1);
 }
 
 function patternOf(aliases: readonly string[]): string {

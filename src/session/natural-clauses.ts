@@ -85,7 +85,7 @@ const NOT =
 export const isNegated = (wish: string): boolean => NOT.test(wish);
 
 const CANCEL =
-  /^(?:no|nope|no thanks|no thank you|never ?mind|forget (?:it|that|about it|about that)|cancel|cancel (?:it|that)|scratch that|just kidding|not now|wait,? no|actually,? (?:no|don't|not)|don't|do not|please don't|stop|stop it|stop that|on second thought,? no|leave it|let it be|skip it|skip that)$/i;
+  /^(?:no|nope|no thanks|no thank you|never ?mind|forget (?:it|that|about it|about that)|cancel|cancel (?:it|that)|scratch that|just kidding|not now|wait,? no|actually,? (?:no|don't|not)|(?:please )?(?:don't|do not|never|not)(?: ever| at all| under any circumstances)?|never ever|under no circumstances|by no means|stop|stop it|stop that|on second thought,? no|leave it|let it be|skip it|skip that)$/i;
 
 /** Takes back whatever else the line says. */
 export const isCancel = (wish: string): boolean => CANCEL.test(wish);

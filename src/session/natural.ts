@@ -197,6 +197,9 @@ function readClauses(clauses: readonly Clause[], reader: Reader): Interpretation
     commands.push(...given);
     antecedent = given.findLast(({ name }) => name === 'DELEGATE')?.params[1] ?? antecedent;
   }
+  // `never ever do that, roll back to cp_001` may be said of both.
+  const lost = negated ? commands.filter(isDestructive) : [];
+  if (lost.length > 0) return question(reallySure(linesOf(lost)), false);
   if (commands.length > MOST_COMMANDS) return question(tooMany(), false);
   if (commands.length === 0 && mode === null) {
     return negated ? question(nothingDone(), false) : question(notUnderstood(''), waiting !== null);
@@ -275,12 +278,13 @@ const isDestructive = (command: Command): boolean =>
   (command.name === 'STATE' && command.params[0] === 'clear') ||
   (command.name === 'CONTEXT' && command.params[2] === 'replace');
 
-function isDoubtful({ doubt, polite }: Read, asks: boolean, meaning: Meaning & { kind: 'do' }): boolean {
+function isDoubtful({ doubt, polite, wish }: Read, asks: boolean, meaning: Meaning & { kind: 'do' }): boolean {
   if (meaning.commands.every(isLooking)) return false;
   if (doubt === 'hardly') return true;
   const destructive = meaning.commands.some(isDestructive);
   if (doubt === 'half' && destructive) return true;
-  return asks && !polite && doubt === 'none' && !meaning.free;
+  // `have emma fix it?` may ask whether she has.
+  return asks && !polite && doubt === 'none' && (!meaning.free || /^have\b/i.test(wish));
 }
 
 const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b`, 'i');

@@ -14,9 +14,13 @@ const create =
     const given = said.part('name');
     const name = given === '' ? UNNAMED : nameOf(`${before || said.part('when')} ${said.text('name')}`.trim());
     // `after emma is done` is a condition, not a name.
-    if (name === null || (said.part('when') !== '' && HAPPENS.test(given))) return null;
+    if (name === null || isCondition(said.part('when'), given)) return null;
     return act(command('CHECKPOINT', ['create', kind === 'automatic' ? 'auto' : kind || type, name]));
   };
+
+/** What is done before something is done now; what is done after something that happens is not. */
+const isCondition = (when: string, what: string): boolean =>
+  /^after$/i.test(when) ? HAPPENS.test(what) : /^before$/i.test(when) && /\b(?:you|ask|tell)\b|(?:\S+ ){5}/i.test(what);
 
 const HAPPENS =
   /\b(?:is|are|was|has|have|you|i|we|they|he|she|it|done|ask|finish(?:es|ed)?|pass(?:es|ed)?|fail(?:s|ed)?|works?|starts?|ends?)\b|(?:\S+ ){5}/i;
@@ -59,7 +63,7 @@ export const CHECKPOINT: readonly Rule[] = [
     always('CHECKPOINT', 'list'),
   ),
   rule(
-    'checkpoint',
+    'checkpoint snapshot',
     [
       `(${MAKE} )?(a |an |the |another )?(new |quick )?${TYPE}checkpoint( here| now)?,? (called|named|with the name|as|:) {name}`,
       `(${MAKE} )?(a |an |the |another )?(new |quick )?${TYPE}checkpoint ?: ?{name}`,
@@ -67,6 +71,7 @@ export const CHECKPOINT: readonly Rule[] = [
       `checkpoint (this|it|everything|the work|our work|the current state) as {name}`,
       `(${MAKE} )?(a |an |the |another |our )?(new |quick )?${TYPE}checkpoint( here| now| first| this| of this| of everything| right now| it| everything| again)?`,
       'checkpoint (the )?(current )?(work|state|files)( now)?',
+      `${MAKE} (a |an |another )?(new |quick )?snapshot( here| now| of this| of everything| of the files)?( (called|named|as) {name})?`,
     ],
     create('manual'),
   ),
@@ -96,7 +101,7 @@ export const CHECKPOINT: readonly Rule[] = [
       '(changes|diff|differences) (since|from|against|to|after|with) {ref}',
       'diff {ref}',
       '(compare|diff) (this |it |the files |everything |the work )?(with|to|against) {ref}',
-      'what is different (since|from|to) {ref}',
+      "what('s| is) different (since|from|to) {ref}",
       'which files (have )?(been )?changed (since|after) {ref}',
       'how much (has |have )?changed (since|after) {ref}',
     ],

@@ -139,7 +139,12 @@ function sumUp(said: Said): Meaning | null {
     return said.context.lastTask === null ? null : act(command('SUMMARY', [said.context.lastTask], size));
   }
   const topic = textOf(words);
-  if (topic === '' || /^(?:everything|all|session|so far|whole thing|lot|things|things so far)$/i.test(topic)) {
+  if (
+    topic === '' ||
+    /^(?:everything|all|session|so far|what happened|what has happened|what happened so far|whole thing|lot|things|things so far)$/i.test(
+      topic,
+    )
+  ) {
     return act(command('SUMMARY', size === null ? [] : ['session'], size));
   }
   return act(command('SUMMARY', [topic], size));
@@ -165,6 +170,7 @@ export const HELP: readonly Rule[] = [
     [
       `(show|display|reveal|print) ${PROTOCOL}( inline| too| as well| from now on)?`,
       `(turn on|enable|switch on) (the )?protocol (display|view|transparency)`,
+      '(the )?commands you use',
       "(i want|i would like|i'd like) to see the (protocol|commands)( you use)?",
     ],
     inMode('show'),

@@ -153,6 +153,7 @@ export const STATE: readonly Rule[] = [
       `(list|show|show me|what are|give me|print|display|see) (the |all |all the |my |our |everything in the )?${SAVED}`,
       "(list|show|show me) (everything|all|all that is|what is|what's|everything that is) (saved|stored|remembered|in the state|in memory)",
       'what do you (still )?(remember|know by heart)',
+      '(list|show|show me|tell me) (everything|all|all that|what) you (remember|saved|have saved|stored)',
       "what('s| is) (in|saved in|stored in) (the |your )?(state|memory|session state)",
       '(what|which) (keys|values) (are there|are saved|do we have|have we saved|exist)',
       "what('s| is) (saved|stored|remembered)( so far| right now)?",

@@ -45,7 +45,9 @@ function delegateToOne(said: Said): Meaning | null {
 /** `have emma finished` asks, `have emma finish` tells. */
 function tellToDo(said: Said): Meaning | null {
   if (
-    /^(?:finished|done|been|completed|any|an?|the|that|this|it|in|on|off|be|not|is|has|know)\b/i.test(said.part('what'))
+    /^(?:finished|done|been|completed|any|an?|the|that|this|it|in|on|off|be|not|is|has|know|passed|failed|started|stopped|worked|answered|gone|got|had|begun|written|fixed|run out)\b/i.test(
+      said.part('what'),
+    )
   )
     return null;
   return delegateToOne(said);
@@ -74,6 +76,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   findings: 'results',
   error: 'errors',
   failure: 'errors',
+  fail: 'errors',
   failures: 'errors',
   problem: 'errors',
   problems: 'errors',
@@ -147,6 +150,17 @@ export const WORK: readonly Rule[] = [
     const agent = agentOf(said);
     return agent === null ? null : actFreely(command('DIRECT', [agent, `do not ${withoutEnd(said.text('what'))}`]));
   }),
+  rule(
+    'result outcome output finding test coverage error fail status progress',
+    [
+      `(${SHOW} )?(the |our |my )?(latest |current |last )?{word} (?<topic>results?|outcomes?|output|findings|coverage|errors?|failures?|status|progress)( so far| now| again| are| look like)?`,
+      'how (did|do) (the |our )?(?<word>tests) (go|look|do)( so far| now)?',
+      '(do|did|are|have) (all )?(of )?(the |our )?(?<word>tests) (all )?(pass|passed|passing|green|ok|okay|fine|running|working|run|done|go through)( now| yet| again| already)?',
+      'are there (any )?(?<topic>fail)(ing|ed) (?<word>tests)( left)?',
+      'how are (the |our )?(?<word>tests)( doing| going| looking)?( so far| now)?',
+    ],
+    reportField,
+  ),
   // Before delegating: these ask an agent for news.
   rule(
     'ask',
@@ -175,6 +189,8 @@ export const WORK: readonly Rule[] = [
       '(give|hand|assign) {agent} (the|a|this) (task|job) ?(:|to|of|,) ?{what}',
       '(delegate|assign|hand|pass|hand over|hand off) (the (task|job) (of|to) )?{what} (over |off |on )?to {agent}',
       'put {agent} (on|to work on) {what}',
+      'assign {agent} to {what}',
+      'get {agent} (started|going|working) (on|with) {what}',
       '{agent} (should|needs to|has to|must|is to) {what}',
       '(could|can|would) {agent} (please )?{what}',
     ],
@@ -186,6 +202,7 @@ export const WORK: readonly Rule[] = [
     [
       `{agent} ?[,:] ?(?:please )?(?<what>(?:${VERBS})\\b.*)`,
       `@?{agent} (?:please )(?<what>(?:${VERBS})\\b.*)`,
+      `{agent} ?[,:] ?(can|could|would|will) you (please )?(?<what>(?:${VERBS})\\b.*)`,
       `@{agent} (?<what>(?:${VERBS})\\b.*)`,
     ],
     delegateToOne,
@@ -222,6 +239,8 @@ export const WORK: readonly Rule[] = [
       'what (failed|broke|went wrong|has failed|has gone wrong)( so far| today)?',
       '(did|has) (anything|something) (fail|failed|break|broken|go wrong|gone wrong)( so far| yet)?',
       '(errors|failures)( so far)?',
+      'is (anything|something) (broken|failing|wrong)( now| right now)?',
+      '(did|do|have) (we|you) (get|have|see|hit|run into|had|seen) any (errors|failures|problems)( so far| yet)?',
       'which tasks (have )?failed',
     ],
     reportAll('errors'),
@@ -243,16 +262,6 @@ export const WORK: readonly Rule[] = [
       'what (are|were) (the results|the findings) (of|from) {agent}',
     ],
     report('results'),
-  ),
-  rule(
-    'result outcome output finding test coverage error fail status progress',
-    [
-      `(${SHOW} )?(the |our |my )?(latest |current |last )?{word} (?<topic>results?|outcomes?|output|findings|coverage|errors?|failures?|status|progress)( so far| now| again| are| look like)?`,
-      'how (did|do) (the |our )?(?<word>tests) (go|look|do)( so far| now)?',
-      '(do|did|are|have) (all )?(of )?(the |our )?(?<word>tests) (all )?(pass|passed|passing|green|ok|okay|fine|running|working|run|done|go through)( now| yet| again| already)?',
-      'how are (the |our )?(?<word>tests)( doing| going| looking)?( so far| now)?',
-    ],
-    reportField,
   ),
   rule(
     'how what is are did has status progress report update result outcome output finding error fail problem issue mistake state about check far working doing news coverage security performance audit cost usage blocker',
@@ -289,7 +298,8 @@ export const WORK: readonly Rule[] = [
       "what('s| is) (going on|happening|running|in progress|being done|being worked on)( now| right now| at the moment| here)?",
       'where (are we|do we stand|are things|are we at)( now)?',
       '(who|which agents?) (is|are) (working|busy|active)( on what| now| right now)?',
-      'who is doing what',
+      "who('s| is) (doing|working on) what",
+      '(give me|send me|i want|i need|get me) (an |the |a )?({size} )?updates?',
       'how far( along)? are (we|things)( now)?',
       '(bring|get) me up to (date|speed)',
     ],
@@ -297,7 +307,7 @@ export const WORK: readonly Rule[] = [
   ),
 
   rule(
-    'next left remain open outstanding to list backlog queue now',
+    'next left remain open outstanding to list backlog queue now else',
     [
       "what('s| is| comes| should| shall| do| can| to)( be)?( i| we| they)?( (do|work on|tackle))? next( up| on the list| for us| for me)?",
       "what('s| is) (the )?next( step| task| thing)( to do)?",
@@ -306,6 +316,7 @@ export const WORK: readonly Rule[] = [
       "what('s| is)? (still )?(left|remains|remaining|open|outstanding)( to (do|be done))?",
       "what('s| is) (on|in) the (todo list|to-do list|to do list|backlog|queue|list)",
       'what now',
+      'what else (is there|is left|remains|should (i|we) do)( to do| now)?',
     ],
     () => act(command('NEXT', [])),
   ),
@@ -314,7 +325,7 @@ export const WORK: readonly Rule[] = [
     [
       `(retry|rerun|re-run|redo|restart) (it|that|this|the task|the last task|that task|the last one)`,
       '(retry|rerun|re-run|redo|restart|repeat) {task}',
-      '(retry|redo|rerun|try again|try it again|try that again|try once more|run it again|run that again|do it again|do that again|once more|once again)',
+      '(retry|redo|rerun|try again|try it again|try that again|try once more|try that once more|try it once more|run it again|run that again|do it again|do that again|once more|once again)',
       '(try|run|start|do) {task} (again|once more|another time|anew)',
       '(give|have) (it|that) another (try|go|shot)',
       'give {task} another (try|go|shot)',
@@ -338,6 +349,7 @@ export const WORK: readonly Rule[] = [
       '(get|bring in|call|involve|find) (a|some) (person|human)( to (look at|check|decide|decide on|review) (it|that|this))?',
       '(get|bring in|call|involve|find) (a|some) (person|human) (to (look at|check|decide|decide on|review)|for|on) {task}',
       'a (person|human) (should|must|has to|needs to) (look at|check|decide|decide on|review) (it|that|this)',
+      '(i|we) (want|need) a (person|human)( to (look at|check|decide|decide on|review)( (it|that|this))?)?',
       'a (person|human) (should|must|has to|needs to) (look at|check|decide|decide on|review) {task}',
     ],
     onTask('ESCALATE', 'raise to a person'),
@@ -368,11 +380,12 @@ export const WORK: readonly Rule[] = [
 
   // Last: whoever else is asked to do something is nobody that is known.
   rule(
-    'ask tell delegate assign hand instruct have let get',
+    'ask tell delegate assign hand instruct have let get need want',
     [
       '(ask|instruct|tell) {who} to {what}',
       '(delegate|assign|hand over|hand off|hand) {what} to {who}',
       '(have|let|get) (?<who>someone|somebody|anyone|an agent)( to)? {what}',
+      '(i|we) (need|want) (?<who>someone|somebody|anyone|an agent) to {what}',
     ],
     toNobody,
   ),
