@@ -9,6 +9,7 @@ import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { openInside } from './inside.ts';
 import { JOINED_CHARS, type JoinedResult, joined, resultOf } from './joined.ts';
+import { LETTERS_TITLE } from './letters.ts';
 
 /** The more important comes first; what does not fit any more is left out, and that is said. */
 export async function contextOf(
@@ -17,8 +18,10 @@ export async function contextOf(
   message: TaskMessage,
   maxChars: number,
   dir: string | null = null,
+  letters: string | null = null,
 ): Promise<string> {
   const parts = [headOf(task, message), section('Objective', message.task.objective)];
+  if (letters !== null) parts.push(section(LETTERS_TITLE, letters));
   const outputs = (message.task.expected_outputs ?? []).map(({ path }) => `- ${path}`);
   if (outputs.length > 0) parts.push(section('Expected outputs', outputs.join('\n')));
   const given = task.metadata['node'];

@@ -24,7 +24,8 @@ import { childMessage, taskMessage } from './child.ts';
 import { contextOf } from './door-context.ts';
 import { loadFor } from './door-load.ts';
 import { waitForTasks } from './door-wait.ts';
-import type { Door, Routed, Router, Sender } from './doors.ts';
+import type { DoLine, Door, Routed, Router, Sender } from './doors.ts';
+import { markRead, unread } from './letters.ts';
 import { createBlockedBy, findTask } from './lookup.ts';
 import { MOST_TITLE } from './new-tasks.ts';
 import { notDelegable } from './route-handoff.ts';
@@ -41,6 +42,8 @@ export interface DoorOptions {
   readonly workspace?: string;
   /** The data folder: what a handoff refers to is found there. */
   readonly dir?: string;
+  /** Who understands the session language; without one no line is taken here. */
+  readonly doLine?: DoLine | null;
 }
 
 const MOST_LISTED = 100;
@@ -211,12 +214,23 @@ export function openDoor(options: DoorOptions): Door {
     async context({ maxChars = CONTEXT_CHARS }) {
       const mine = await own();
       if (mine === null) throw new BatonError('E_USAGE', 'expected a run to ask for its context, and this is none');
-      return contextOf(store, mine, await taskMessage(store, mine, workspace), maxChars, options.dir);
+      const agent = mine.run?.agent ?? '';
+      const letters = await unread(store, mine.session, agent);
+      const message = await taskMessage(store, mine, workspace);
+      const context = await contextOf(store, mine, message, maxChars, options.dir, letters?.text);
+      // What had no room is there to be asked for again.
+      if (letters !== null && context.includes(letters.text)) await markRead(store, mine.session, agent, letters);
+      return context;
     },
     load: (ask) => asked('graph.load', async () => loadFor(parts, sender, await own(), ask)),
     async wait({ taskIds, timeoutMs }) {
       const ended = await waitForTasks(store, await asked('task.wait', () => visible(taskIds)), timeoutMs);
       return Promise.all(ended.map(shown));
+    },
+    async do(ask, signal) {
+      const { doLine = null } = options;
+      if (doLine === null) throw new BatonError('E_USAGE', 'nobody understands the session language here');
+      return asked('session.do', () => doLine(ask, sender, signal));
     },
   };
 }

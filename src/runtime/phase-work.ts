@@ -4,6 +4,7 @@ import { answersOf } from './answer-words.ts';
 import type { Check, Checker } from './checks.ts';
 import { contextLine } from './context-budget.ts';
 import type { Hearing } from './hearing.ts';
+import { LETTERS_TITLE, markRead, unread } from './letters.ts';
 import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
@@ -67,13 +68,17 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     failure,
     abort,
   });
+  let letters = await unread(host.store, task.session, run.agent);
   const words = {
     message,
     detailsFile: join(work.details, 'details.json'),
     hasTools: work.hasTools,
     upon: await uponOf(host, task),
     earlier: earlierOf(history, run.id),
-    answers: answersOf(history, task.id),
+    answers: [
+      ...answersOf(history, task.id),
+      ...(letters === null ? [] : [`${LETTERS_TITLE}, from others of your session:\n${letters.text}`]),
+    ],
     passed,
   };
 
@@ -91,6 +96,8 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
       if (stopper.reason !== null) return done(null);
       const failure = turnFailure(adapter, end);
       if (failure !== null) return done({ code: failure.code, message: failure.message });
+      if (letters !== null) await markRead(host.store, task.session, run.agent, letters);
+      letters = null;
       if (phase === null) break;
       if (hearing.heard !== before && gaveUp(hearing)) {
         facts.tell('run.phase', { phase: phase.phase_id, state: 'failed', findings: ['the agent says so'] });
