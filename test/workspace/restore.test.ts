@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { type TakenCheckpoint, takeCheckpoint } from '../../src/workspace/checkpoint.ts';
@@ -465,7 +465,11 @@ describe('a rollback that is stopped', () => {
     const input = JSON.stringify({ workspace: repo, exclude: [], checkpoint, keepRef: KEEP });
     /** Starts it, and kills it when so many of the files that were made are gone or of those that were gone are back. */
     const killAt = async (moment: () => boolean): Promise<void> => {
-      const child: ChildProcess = spawn(process.execPath, [bundle, input], { stdio: 'ignore' });
+      const child: ChildProcess = spawn(process.execPath, [bundle, input], {
+        stdio: 'ignore',
+        // What a killed one leaves goes with the folder.
+        env: { ...process.env, TMPDIR: dirname(bundle) },
+      });
       const ended = new Promise((settle) => child.once('exit', settle));
       let isOver = false;
       ended.then(() => {
