@@ -47,7 +47,9 @@ export function createState(readGraph: (() => Graph) | null = null): State {
   const questions = new Map<string, Question>();
   const open = new Map<string, Question>();
   const byKey = new Map<string, Question>();
+  const askedBy: Lists = new Map();
   const takeQuestion = (question: Question): void => {
+    if (question.task !== null && !questions.has(question.id)) insert(askedBy, question.task, question.id);
     questions.set(question.id, question);
     if (question.answer === null) open.set(question.id, question);
     else open.delete(question.id);
@@ -138,6 +140,7 @@ export function createState(readGraph: (() => Graph) | null = null): State {
     },
     question: (id) => questions.get(id),
     questionLike: (key) => byKey.get(key),
+    questionsOf: (task) => each(askedBy.get(task)).map((id) => questions.get(id) as Question),
     openQuestions: () => open.values(),
     questions: () => questions.values(),
     session: (id) => sessions.get(id),

@@ -5,6 +5,7 @@
 import { mergeDocuments } from '../core/graph-queries.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor, GraphMessage, Handed } from '../core/laws/messages.ts';
+import { thresholdOf } from '../core/laws/questions.ts';
 import type { GraphUpdate } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { Answer, Store } from '../core/store.ts';
@@ -98,7 +99,7 @@ const no = (code: Refusal['code'], message: string, hint: string | null = null):
 /** Whether the law is going to ask a person about it; then nothing goes on before the answer. */
 function isAskedAbout(node: Loadable, handed: Handed, { below, domains }: Apply['escalate']): boolean {
   if (handed.approval !== null || handed.outputType === 'uncertainty' || node.type === 'Uncertainty') return true;
-  const least = (node.domain === null ? undefined : domains[node.domain]) ?? below;
+  const least = thresholdOf({ below, domains }, node.domain);
   if (node.approval === 'approved') return false;
   return node.confidence < least || handed.confidence < least;
 }
@@ -114,7 +115,7 @@ async function nodeAfter(
   for (const change of changes) {
     if (change.kind === 'add-node' && change.node.id === id) {
       const { node: said } = change;
-      const least = (said.domain === null ? undefined : escalate.domains[said.domain]) ?? escalate.below;
+      const least = thresholdOf(escalate, said.domain);
       node = {
         ...said,
         session: node?.session ?? '',

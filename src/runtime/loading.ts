@@ -56,6 +56,9 @@ export function gapsOf(node: Loadable, { required, config, open, isAsked = false
     gaps.push(`expected a confidence of at least ${below}, got ${node.confidence}`);
   }
   if (!isAsked && !node.ready) gaps.push('expected handoff.ready_for_next true, got false');
+  if (!isAsked && (node.approval === 'rejected' || node.approval === 'changes_requested')) {
+    gaps.push(`a person said ${node.approval.replace('_', ' ')} to it`);
+  }
   if (node.stale !== null) gaps.push(`it is stale: ${node.stale.because}`);
   if (open !== undefined) gaps.push(`${open.id} is open about it: ${open.question}`);
   return gaps;

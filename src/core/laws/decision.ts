@@ -37,6 +37,8 @@ export interface Slice {
   question(id: string): Question | undefined;
   /** The latest that was asked in these words; an answered one before one that is open. */
   questionLike(key: string): Question | undefined;
+  /** All that a task has ever asked, oldest first. */
+  questionsOf(task: string): Iterable<Question>;
   /** Those that nobody has answered. */
   openQuestions(): Iterable<Question>;
   /** The highest number of a question given out. */

@@ -31,11 +31,26 @@ export interface GraphDraft {
 export function openGraphDraft(slice: Slice): GraphDraft {
   const changes: GraphChange[] = [];
   const nodes = new Map<string, Node>();
+  /** Of nodes that are changed here: what they come from, and they. */
+  const consumers = new Map<string, Set<string>>();
   const edges: Edge[] = [];
   const loads = new Map<string, string[]>();
   const questions = new Map<string, Question>();
   let asked = 0;
   const find = (id: string): Node | undefined => nodes.get(id) ?? slice.graph.node(id);
+  const note = (node: Node): void => {
+    nodes.set(node.id, node);
+    for (const id of upstream(node)) {
+      const held = consumers.get(id);
+      if (held === undefined) consumers.set(id, new Set([node.id]));
+      else held.add(node.id);
+    }
+  };
+  const isNewConsumer = (id: string, other: string): boolean => {
+    const before = slice.graph.node(other);
+    const isKnown = before !== undefined && upstream(before).includes(id);
+    return !isKnown && upstream(nodes.get(other) as Node).includes(id);
+  };
   const isSame = (a: Edge, b: Edge): boolean =>
     a.source === b.source && a.target === b.target && a.relation === b.relation;
 
@@ -49,18 +64,18 @@ export function openGraphDraft(slice: Slice): GraphDraft {
     node: find,
     *downstream(id) {
       for (const other of slice.graph.consumers(id)) {
-        const node = find(other);
-        if (node !== undefined && upstream(node).includes(id)) yield other;
+        const node = nodes.get(other);
+        // What this decision has changed it knows better.
+        if (node === undefined || upstream(node).includes(id)) yield other;
       }
-      for (const node of nodes.values()) if (upstream(node).includes(id)) yield node.id;
+      for (const other of consumers.get(id) ?? []) {
+        if (isNewConsumer(id, other)) yield other;
+      }
       for (const { target, relation } of draft.edgesFrom(id)) if (relation === null) yield target;
     },
     mayHaveDownstream(id) {
-      const { graph } = slice;
-      for (const _ of graph.consumers(id)) return true;
-      for (const { relation } of graph.edgesFrom(id)) if (relation === null) return true;
-      for (const { sources, uses } of nodes.values()) if (sources.includes(id) || uses.includes(id)) return true;
-      return edges.some(({ source, relation }) => source === id && relation === null);
+      for (const _ of draft.downstream(id)) return true;
+      return false;
     },
     *upstream(id) {
       const node = find(id);
@@ -85,14 +100,15 @@ export function openGraphDraft(slice: Slice): GraphDraft {
     },
     nextQuestion: () => slice.lastQuestion() + ++asked,
     add(node, document) {
-      nodes.set(node.id, node);
+      note(node);
       changes.push({ kind: 'node', node: node.id, set: node, document: { isNew: true, text: document } });
     },
     set(id, fields, document) {
       const before = find(id);
       if (before === undefined) throw new Error(`no node ${id} in this draft`);
       const after = { ...before, ...fields };
-      nodes.set(id, after);
+      if (fields.sources === undefined && fields.uses === undefined) nodes.set(id, after);
+      else note(after);
       changes.push({ kind: 'node', node: id, set: fields, document: document ?? null });
       return after;
     },

@@ -4,7 +4,7 @@ import { DEFAULT_SESSION, isRunning, type Task } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { GraphMessage } from './messages.ts';
-import { type Asking, askAbout, isAskedAbout } from './questions.ts';
+import { type Asking, askAbout, isAskedAbout, thresholdOf } from './questions.ts';
 import { handOn } from './stages.ts';
 import { markStale } from './stale.ts';
 
@@ -132,7 +132,7 @@ function addNode(
       'change it with update_node, or give the new one another id',
     );
   }
-  const below = (node.domain === null ? undefined : escalate.domains[node.domain]) ?? escalate.below;
+  const below = thresholdOf(escalate, node.domain);
   const whole: Node = {
     id,
     type: node.type,
@@ -170,7 +170,7 @@ function usesOf(draft: Draft, task: string | null, id: string, sources: readonly
   if (task === null) return [];
   return draft.graph
     .loads(task)
-    .filter((other) => other !== id && !sources.includes(other) && pathUp(draft, other, id) === null);
+    .filter((other) => other !== id && !sources.includes(other) && pathUp(draft, [other], id) === null);
 }
 
 function updateNode(
@@ -185,6 +185,13 @@ function updateNode(
   if (!isPerson) {
     if (before.session !== session) return notYours(before, session);
     if (isPersons(before) || isPersons(set)) return onlyPersons(id, draft.by.name);
+    const isTheirs = before.approval === 'changes_requested' && before.task !== null && before.task === task;
+    if (before.approval === 'rejected' || (before.approval === 'changes_requested' && !isTheirs)) {
+      return refused(
+        'E_PERMISSION_DENIED',
+        `a person said ${before.approval} to ${id}, and ${draft.by.name} does not undo that`,
+      );
+    }
     const asked =
       isAskedAbout(draft, id) ?? (before.type === 'Uncertainty' && before.approval !== null ? 'its answer' : null);
     if (asked !== null) {
@@ -262,30 +269,29 @@ function checkSources(draft: Draft, id: string, session: string): Decision | nul
     if (found === undefined)
       return refused('E_NOT_FOUND', `${id} says that it was made from ${source}, and there is no such node`);
     if (isBound(draft) && found.session !== session) return notYours(found, session);
-    const circle = pathUp(draft, source, id);
-    if (circle !== null) return closesCircle([id, ...circle]);
   }
-  return null;
+  const circle = pathUp(draft, node?.sources ?? [], id);
+  return circle === null ? null : closesCircle([id, ...circle]);
 }
 
 const closesCircle = (path: readonly string[]): Decision =>
   refused('E_CYCLE', `these nodes would come from each other in a circle: ${path.join(' → ')}`);
 
-/** The way from a node up to another by lineage; null where there is none. What is above may be the whole graph: most need not walk it. */
-const pathUp = (draft: Draft, from: string, to: string): string[] | null =>
-  from !== to && !draft.graph.mayHaveDownstream(to) ? null : path(from, to, (id) => draft.graph.upstream(id));
+/** The way from one of some nodes up to another by lineage; null where there is none. What is above may be the whole graph: most need not walk it. */
+const pathUp = (draft: Draft, from: readonly string[], to: string): string[] | null =>
+  from.includes(to) || draft.graph.mayHaveDownstream(to) ? path(from, to, (id) => draft.graph.upstream(id)) : null;
 
 /** The way along edges of one relation; of none, along lineage as well. */
 const pathBy = (draft: Draft, from: string, to: string, relation: string | null): string[] | null =>
-  path(from, to, (id) =>
+  path([from], to, (id) =>
     relation === null
       ? draft.graph.downstream(id)
       : [...draft.graph.edgesFrom(id)].filter((edge) => edge.relation === relation).map(({ target }) => target),
   );
 
-function path(from: string, to: string, next: (id: string) => Iterable<string>): string[] | null {
-  const cameFrom = new Map<string, string | null>([[from, null]]);
-  const open = [from];
+function path(from: readonly string[], to: string, next: (id: string) => Iterable<string>): string[] | null {
+  const cameFrom = new Map<string, string | null>(from.map((id) => [id, null]));
+  const open = [...from];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     if (id === to) {
       const way: string[] = [];
@@ -315,7 +321,7 @@ export function loadNode(draft: Draft, { node: id, by }: Extract<GraphMessage, {
   const user = draft.graph.node(by.node);
   if (user === undefined) return refused('E_NOT_FOUND', `there is no node ${by.node}`, 'see: baton graph list');
   if (user.sources.includes(id) || user.uses.includes(id)) return same(`node:${id}`);
-  const circle = id === user.id ? [id] : pathUp(draft, id, user.id);
+  const circle = pathUp(draft, [id], user.id);
   if (circle !== null) return closesCircle([user.id, ...circle]);
   draft.graph.set(user.id, { uses: [...user.uses, id] });
   draft.event('node.loaded', user.task, user.run, { node: id, by: user.id });

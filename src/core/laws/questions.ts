@@ -26,12 +26,15 @@ export function isAskedAbout(draft: Draft, node: string): string | null {
   return null;
 }
 
+/** A domain's own limit, where config gives it one. */
+export const thresholdOf = ({ below, domains }: Threshold, domain: string | null): number =>
+  domain !== null && Object.hasOwn(domains, domain) ? (domains[domain] ?? below) : below;
+
 /** Opens what has to be asked of the nodes of a report; the names of what came of it. */
 export function askAbout(asking: Asking, touched: readonly string[], escalate: Threshold): string[] {
   const { draft, handed } = asking;
   const about: string[] = [];
-  const below = ({ domain }: Node): number =>
-    (domain === null ? undefined : escalate.domains[domain]) ?? escalate.below;
+  const below = ({ domain }: Node): number => thresholdOf(escalate, domain);
   for (const id of touched) {
     const node = draft.graph.node(id);
     if (node === undefined || node.type === 'Approval') continue;
@@ -49,11 +52,20 @@ export function askAbout(asking: Asking, touched: readonly string[], escalate: T
   ) {
     about.push(...askConfidence(asking, node, handed.confidence, below(node)));
   }
-  if (handed.approval !== null) about.push(...askApproval(asking, node, handed));
+  const gate = handed.approval ?? gateBefore(asking, node);
+  if (gate !== null) about.push(...askApproval(asking, node, handed, gate.question));
   return about;
 }
 
-function askApproval(asking: Asking, node: Node, handed: Handed): string[] {
+/** Who asked for changes is asked again: the second try does not go on without a word. */
+function gateBefore({ draft, task }: Asking, { approval, id }: Node): { readonly question: string } | null {
+  const asked = task === null ? [] : [...draft.slice.questionsOf(task)];
+  const last = asked.findLast(({ kind, answer }) => kind === 'approval' && answer !== null);
+  if (last?.answer?.status === 'changes_requested') return { question: last.question };
+  return approval === 'changes_requested' ? { question: `Do you approve ${id}?` } : null;
+}
+
+function askApproval(asking: Asking, node: Node, handed: Handed, question: string): string[] {
   const { draft } = asking;
   // Asked already, and not answered yet.
   for (const open of draft.graph.openQuestions()) {
@@ -62,7 +74,7 @@ function askApproval(asking: Asking, node: Node, handed: Handed): string[] {
   const stage = handed.nextStage === 'user' ? node.nextStage : handed.nextStage;
   return open(asking, {
     kind: 'approval',
-    question: handed.approval?.question ?? `Do you approve ${node.id}?`,
+    question,
     options: [],
     reason: handed.escalationReason,
     node: node.id,
@@ -335,7 +347,8 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
     if (moved !== null) return moved;
     about.push(task.id);
   }
-  if (message.next !== undefined && isApproved) {
+  // What is still asked about it keeps it here; the last yes lets it go.
+  if (message.next !== undefined && isApproved && isAskedAbout(draft, question.about) === null) {
     const from = question.task === null ? null : (draft.task(question.task) ?? null);
     const made = handOn(draft, from, message.next, question.about, String(nextStage));
     if (typeof made !== 'string') return made;

@@ -147,6 +147,46 @@ describe('an approval gate', () => {
     expect(openIds(world)).toEqual(['ask-2']);
   });
 
+  test('changes: the second try does not go round the gate, by whatever node', () => {
+    const { world, task } = gate();
+    answer(world, 'changes_requested');
+    const run = world.claim({ id: task });
+    world.ok(apply([node('other')], { task, run, handed: handed('other'), next: NEXT }), AGENT);
+    expect(openIds(world)).toEqual(['ask-2']);
+    expect(ask(world, 'ask-2')).toMatchObject({ question: GATE.approval.question, about: 'other' });
+    expect(world.state.size).toBe(1);
+  });
+
+  test('a no is not undone by an agent', () => {
+    const { world } = gate();
+    answer(world, 'rejected');
+    const raise: GraphUpdate = {
+      kind: 'update-node',
+      id: 'plan',
+      set: { ready: true },
+      changesData: true,
+      document: '{}',
+    };
+    expect(world.no(apply([raise]), AGENT).code).toBe('E_PERMISSION_DENIED');
+  });
+
+  test('two questions about one node: the last yes lets it go on, and once', () => {
+    const world = createWorld();
+    world.ok(apply([node('plan', 0.5)], { handed: handed('plan', { ...GATE, confidence: 0.5 }), next: NEXT }));
+    expect(openIds(world)).toEqual(['ask-1', 'ask-2']);
+    answer(world, 'approved', { next: NEXT });
+    expect(world.state.size).toBe(0);
+    answer(world, 'approved', { id: 'ask-2', next: NEXT });
+    expect(world.state.size).toBe(1);
+  });
+
+  test('a domain by the name of something else has no limit of its own', () => {
+    const world = createWorld();
+    const { node: fields, ...rest } = node('plan', 0.2) as Extract<GraphUpdate, { kind: 'add-node' }>;
+    world.ok(apply([{ ...rest, node: { ...fields, domain: 'constructor' } }]));
+    expect(openIds(world)).toEqual(['ask-1']);
+  });
+
   test('only a person answers, once, and what exists', () => {
     const { world } = gate();
     for (const by of [AGENT, RUNTIME, UNKNOWN]) {
