@@ -53,6 +53,11 @@ const MOST_CHARS = 100_000;
 /** A command as it was understood, or why it was not. */
 type Understood = { readonly command: Command; readonly said: Said | null };
 
+interface Ran {
+  readonly reply: string;
+  readonly failed: boolean;
+}
+
 export function createInterpreter(options: InterpreterOptions): Interpreter {
   const { config, store, countTokens } = options;
   checkProjectCommands(config);
@@ -66,12 +71,12 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
   };
   const limitOf = (name: string): number | null => (isBuiltIn(name) ? null : (config.commands[name]?.tokens ?? null));
 
-  const run = async (line: string, voice: Voice, signal: AbortSignal): Promise<string> => {
+  const run = async (line: string, voice: Voice, signal: AbortSignal): Promise<Ran> => {
     const began = performance.now();
     const { command, said } = await answerTo(line, voice, signal);
     const reply = `${answerOf(command, said, countTokens, limitOf(command.name))}${deprecation(command.name)}`;
     log.add(voice.session, { at: options.now(), command: line, result: reply, ms: performance.now() - began });
-    return reply;
+    return { reply, failed: said.kind === 'error' };
   };
 
   const answerTo = async (
@@ -170,21 +175,20 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       const { commands, clarify, note, tell } = heard;
       if (clarify !== null) return { reply: clarify, commands: [], clarify, failed: false };
       if (dryRun) return preview(commands, voice);
-      const replies: string[] = [];
+      const ran: Ran[] = [];
       for (const command of commands) {
-        replies.push(await run(command, voice, signal));
+        ran.push(await run(command, voice, signal));
         // What comes after builds upon it.
-        if (isError(replies.at(-1))) break;
+        if (ran.at(-1)?.failed) break;
       }
       await log.written();
+      const replies = ran.map(({ reply }) => reply);
       const told = tell === undefined ? replies.join('\n') : tell(commands, replies);
       const reply = [note ?? '', told].filter((part) => part !== '').join('\n');
-      return { reply, commands, clarify: null, failed: isError(replies.at(-1)) };
+      return { reply, commands, clarify: null, failed: ran.some(({ failed: isFailed }) => isFailed) };
     },
   };
 }
-
-const isError = (reply: string | undefined): boolean => reply?.startsWith('#ERROR:') === true;
 
 /** §14: what goes wrong with a P0 task is told at length. */
 const urgent = (said: Said, { speaker }: Voice): Said =>

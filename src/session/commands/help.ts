@@ -5,7 +5,10 @@ import { projectCommands } from '../project-commands.ts';
 
 const ERROR_CODES = ['E001', 'E002', 'E003', 'E004', 'E005'] as const;
 
-export const help: Handler = async ({ params, config }) => form(helpReply(params, projectCommands(config)));
+export const help: Handler = async ({ params, config }) => {
+  const reply = helpReply(params, projectCommands(config));
+  return reply.startsWith('#ERROR:') ? failed('E002', `unknown_topic ${params.join(' ')}`) : form(reply);
+};
 
 /** §5: a list's items. */
 const FEATURES_ITEMS = 10;

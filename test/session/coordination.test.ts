@@ -1,0 +1,292 @@
+/** Locks, waits, signals, channels and dependencies, as agents of a session use them: what waits is woken, and by what. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { NewTask } from '../../src/core/laws/messages.ts';
+import { watchRuns } from '../../src/runtime/run-watch.ts';
+import { openFeed } from '../../src/session/feed.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
+import { SESSION, type Talk, type TalkOptions, talk, voiceOf } from './talk.ts';
+
+const open: Talk[] = [];
+const setting = async (options: TalkOptions = {}): Promise<Talk> => {
+  const made = await talk({ config: AGENTS, ...options });
+  open.push(made);
+  return made;
+};
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+const AGENTS = { agents: { DevAgent: { kind: 'claude' }, TestAgent: { kind: 'codex' } } };
+const PERSON = { kind: 'person', name: 'ann' } as const;
+const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
+
+async function add({ store }: Talk, ...tasks: readonly Partial<NewTask>[]): Promise<string[]> {
+  const answer = await store.send({
+    message: { type: 'task.add', tasks: tasks.map((task) => ({ title: 'a task', session: SESSION, ...task })) },
+    by: PERSON,
+  });
+  if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+  return answer.tasks.map(({ id }) => id);
+}
+
+async function claim({ store }: Talk, id: string, agent: string): Promise<string> {
+  const message = { type: 'task.claim', id, claimer: { agent, instead: true }, leaseMs: 60_000 } as const;
+  const answer = await store.send({ message, by: RUNTIME });
+  if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+  return answer.tasks[0]?.run?.id as string;
+}
+
+/** Woken by what happened, and not by the next time that a waiter looks anyway. */
+async function soon<T>(waits: Promise<T>): Promise<T> {
+  const began = Date.now();
+  const reply = await waits;
+  expect(Date.now() - began).toBeLessThan(2_000);
+  return reply;
+}
+
+/** Until somebody waits in the session. */
+async function untilWaiting({ store }: Talk, count = 1): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    if (Object.keys((await store.session(SESSION))?.waiters ?? {}).length >= count) return;
+    if (Date.now() > deadline) throw new Error('nobody waits');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+describe('#LOCK', () => {
+  test('as in the document', async () => {
+    const { as } = await setting();
+    expect(await as('DevAgent', '#LOCK:src/auth.js:600')).toBe('locked');
+    expect(await as('TestAgent', '#LOCK:src/auth.js:60')).toBe('busy:DevAgent');
+    expect(await as('TestAgent', '#UNLOCK:src/auth.js')).toBe('not_owner');
+    expect(await as('DevAgent', '#UNLOCK:src/auth.js')).toBe('unlocked');
+    expect(await as('TestAgent', '#LOCK:src/auth.js:60')).toBe('locked');
+    expect(await as('orchestrator', '#UNLOCK:src/auth.js')).toBe('unlocked');
+  });
+
+  test('a file has one name, however it is written', async () => {
+    const { as } = await setting();
+    expect(await as('DevAgent', '#LOCK:src/../src/a.js')).toBe('locked');
+    for (const name of ['src/a.js', './src/a.js', 'src//a.js', 'src\\a.js', 'src/a.js/']) {
+      expect(await as('TestAgent', `#LOCK:${name}`)).toBe('busy:DevAgent');
+    }
+    expect(await as('TestAgent', '#LOCK:the database')).toBe('locked');
+  });
+
+  test('goes with its run', async () => {
+    const it = await setting();
+    const [task = ''] = await add(it, {});
+    const run = await claim(it, task, 'DevAgent');
+    expect(await it.as('DevAgent', '#LOCK:x', { run })).toBe('locked');
+    expect(await it.as('TestAgent', '#LOCK:x')).toBe('busy:DevAgent');
+    await it.store.send({ message: { type: 'run.fail', run, code: 'E_PROCESS_CRASH', message: 'gone' }, by: RUNTIME });
+    expect(await it.as('TestAgent', '#LOCK:x')).toBe('locked');
+  });
+});
+
+describe('#WAIT', () => {
+  test('is woken by a signal', async () => {
+    const it = await setting();
+    const waits = ['a', 'b'].map((agent) => it.as(agent, '#WAIT:dev_complete:30'));
+    await untilWaiting(it, 2);
+    expect(await it.as('DevAgent', '#SIGNAL:dev_complete:false')).toBe('signaled:0');
+    expect(await it.as('DevAgent', '#SIGNAL:dev_complete:true')).toBe('signaled:2');
+    expect(await soon(Promise.all(waits))).toEqual(['ready', 'ready']);
+    expect(await it.as('late', '#WAIT:dev_complete:30')).toBe('ready');
+  });
+
+  test('is woken by a lock that comes free, given back or run out, and has it kept for it', async () => {
+    const it = await setting();
+    await it.as('DevAgent', '#LOCK:x:600');
+    const waits = it.as('TestAgent', '#WAIT:x:30');
+    await untilWaiting(it);
+    await it.as('DevAgent', '#UNLOCK:x');
+    expect(await soon(waits)).toBe('ready');
+    expect(await it.as('other', '#LOCK:x')).toBe('busy:TestAgent');
+    expect(await it.as('TestAgent', '#LOCK:x:1')).toBe('locked');
+    const began = Date.now();
+    expect(await it.as('other', '#WAIT:x:30')).toBe('ready');
+    expect(Date.now() - began).toBeLessThan(3_000);
+  });
+
+  test('is woken by the end of the run that has the lock, and by a task that is done', async () => {
+    const it = await setting();
+    const [first = '', second = ''] = await add(it, {}, { externalId: 'auth_impl' });
+    const run = await claim(it, first, 'DevAgent');
+    await it.as('DevAgent', '#LOCK:x:600', { run });
+    const waits = [
+      it.as('TestAgent', '#WAIT:x:30'),
+      it.as('a', `#WAIT:${second}:30`),
+      it.as('b', '#WAIT:auth_impl:30'),
+    ];
+    await untilWaiting(it, 3);
+    await it.store.send({ message: { type: 'run.fail', run, code: 'E_PROCESS_CRASH', message: 'gone' }, by: RUNTIME });
+    const other = await claim(it, second, 'DevAgent');
+    await it.store.send({ message: { type: 'run.report', run: other, outcome: 'done' }, by: RUNTIME });
+    await it.store.send({ message: { type: 'run.judge', run: other, passed: true }, by: RUNTIME });
+    expect(await soon(Promise.all(waits))).toEqual(['ready', 'ready', 'ready']);
+  });
+
+  test('the most urgent goes first, whoever came first', async () => {
+    const it = await setting();
+    await it.as('DevAgent', '#LOCK:x:600');
+    const order: string[] = [];
+    const wait = async (agent: string, priority: 'P0' | 'P2'): Promise<void> => {
+      expect(await it.as(agent, '#WAIT:x:30', { priority })).toBe('ready');
+      order.push(agent);
+      expect(await it.as(agent, '#LOCK:x', { priority })).toBe('locked');
+      expect(await it.as(agent, '#UNLOCK:x', { priority })).toBe('unlocked');
+    };
+    const all = [wait('a', 'P2')];
+    await untilWaiting(it, 1);
+    all.push(wait('b', 'P2'));
+    await untilWaiting(it, 2);
+    all.push(wait('urgent', 'P0'));
+    await untilWaiting(it, 3);
+    await it.as('DevAgent', '#UNLOCK:x');
+    await soon(Promise.all(all));
+    expect(order).toEqual(['urgent', 'a', 'b']);
+  });
+
+  test('ends with its time, at once with none, and when it is interrupted', async () => {
+    const it = await setting();
+    expect(await it.as('a', '#WAIT:never:0')).toBe('timeout');
+    expect(await it.as('a', '#WAIT:never:1')).toBe('timeout');
+    const stop = new AbortController();
+    const waits = it.done('#WAIT:never:300', voiceOf('a'), { signal: stop.signal });
+    await untilWaiting(it);
+    stop.abort();
+    expect((await waits).reply).toBe('timeout');
+    expect((await it.store.session(SESSION))?.waiters ?? {}).toEqual({});
+  });
+
+  test('a circle is found, named, and the last to come is told', async () => {
+    const it = await setting();
+    await it.as('a', '#LOCK:x');
+    await it.as('b', '#LOCK:y');
+    const first = it.as('a', '#WAIT:y:30');
+    await untilWaiting(it);
+    expect(await it.as('b', '#WAIT:x:30')).toBe('#ERROR:E005:deadlock b→a→b');
+    await it.as('b', '#UNLOCK:y');
+    expect(await soon(first)).toBe('ready');
+  });
+
+  test('the less urgent is told, though it waited first', async () => {
+    const it = await setting();
+    await it.as('a', '#LOCK:x');
+    await it.as('b', '#LOCK:y', { priority: 'P0' });
+    const first = it.as('a', '#WAIT:y:30');
+    await untilWaiting(it);
+    const urgent = it.as('b', '#WAIT:x:30', { priority: 'P0' });
+    expect(await soon(first)).toBe('#ERROR:E005:deadlock b→a→b');
+    await it.as('a', '#UNLOCK:x');
+    expect(await soon(urgent)).toBe('ready');
+  });
+
+  test('two runs of one agent wait for each other without being a circle', async () => {
+    const it = await setting();
+    const runs = await Promise.all((await add(it, {}, {})).map((id) => claim(it, id, 'emma')));
+    const [one, two] = runs as [string, string];
+    expect(await it.as('emma', '#LOCK:x', { run: one })).toBe('locked');
+    const waits = it.as('emma', '#WAIT:x:30', { run: two });
+    await untilWaiting(it);
+    expect(await it.as('emma', '#UNLOCK:x', { run: one })).toBe('unlocked');
+    expect(await soon(waits)).toBe('ready');
+  });
+});
+
+describe('channels and letters', () => {
+  test('reach whoever listens, and are counted', async () => {
+    const { as, store } = await setting();
+    expect(await as('DevAgent', '#BROADCAST:file_changes:auth_complete')).toBe('sent:0');
+    expect(await as('TestAgent', '#SUBSCRIBE:file_changes')).toBe('subscribed:file_changes');
+    expect(await as('TestAgent', '#SUBSCRIBE:file_changes')).toBe('subscribed:file_changes');
+    expect(await as('DevAgent', '#SUBSCRIBE:a_channel_with_a_rather_long_name_of_its_own')).toBe('subscribed');
+    expect(await as('DevAgent', '#BROADCAST:file_changes:auth: complete')).toBe('sent:1');
+    expect(await as('DevAgent', '#DIRECT:TestAgent:auth_ready')).toBe('sent:1');
+    const { letters } = (await store.session(SESSION)) ?? {};
+    expect(Object.values(letters ?? {})).toMatchObject([
+      { to: 'TestAgent', from: 'DevAgent', channel: 'file_changes', text: 'auth: complete' },
+      { to: 'TestAgent', from: 'DevAgent', channel: null, text: 'auth_ready' },
+    ]);
+    expect(await as('TestAgent', '#UNSUBSCRIBE:file_changes')).toBe('unsubscribed:file_changes');
+    expect(await as('DevAgent', '#BROADCAST:file_changes:more')).toBe('sent:0');
+  });
+
+  test('the four built-in channels are told what happens, once, however many look on', async () => {
+    const store = openMemoryStore();
+    const it = await setting({ store });
+    const warnings: string[] = [];
+    const watches = [await watchRuns(store), await watchRuns(store)];
+    const feeds = watches.map((watch) => openFeed({ store, watch, warn: (text) => warnings.push(text) }));
+    for (const channel of ['file_changes', 'deploy_status', 'test_results', 'priority_alert']) {
+      await it.as('TestAgent', `#SUBSCRIBE:${channel}`);
+    }
+    const [one = '', two = '', three = ''] = await add(
+      it,
+      { title: 'auth' },
+      { title: 'test it', texts: { 'inputs/task.json': '{"task":{"category":"TESTING"}}' } },
+      { title: 'urgent thing', priority: 'critical' },
+    );
+    const first = await claim(it, one, 'DevAgent');
+    const artifact = (path: string, status = 'CREATED') => ({ path, status });
+    const detail = {
+      claims: [{ what: 'tests 5/6', verdict: 'unverified', detail: '1 failed' }],
+      artifacts: [...['a.js', 'b.js', 'c.js', 'd.js'].map((path) => artifact(path)), artifact('e.js', 'UNCHANGED')],
+    };
+    await store.send({ message: { type: 'note', event: 'run.evidence', task: one, run: first, detail }, by: RUNTIME });
+    const second = await claim(it, two, 'DevAgent');
+    await store.send({ message: { type: 'run.report', run: second, outcome: 'done' }, by: RUNTIME });
+    await store.send({ message: { type: 'run.judge', run: second, passed: true }, by: RUNTIME });
+    const third = await claim(it, three, 'DevAgent');
+    await store.send({ message: { type: 'run.fail', run: third, code: 'E_TIMEOUT', message: 'late' }, by: RUNTIME });
+    await it.as('DevAgent', '#SIGNAL:deploy_prod:started');
+    await it.as('DevAgent', '#SIGNAL:other:true');
+    for (const feed of feeds) await feed.close();
+    for (const watch of watches) await watch.close();
+    const letters = Object.values((await store.session(SESSION))?.letters ?? {});
+    expect(letters.map(({ channel, text, from }) => [channel, text, from])).toEqual([
+      ['file_changes', 'DevAgent: 4 files: a.js, b.js, c.js, …', 'baton'],
+      ['test_results', 'DevAgent: tests 5/6 passed, 1 failed', 'baton'],
+      ['test_results', `DevAgent: ${two} passed: test it`, 'baton'],
+      ['priority_alert', `critical ${three} failed: urgent thing (E_TIMEOUT)`, 'baton'],
+      ['priority_alert', `${three} dead: urgent thing (E_TIMEOUT)`, 'baton'],
+      ['deploy_status', 'DevAgent: deploy_prod=started', 'baton'],
+    ]);
+    expect(warnings).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('#DEPENDS', () => {
+  test('what the speaker has not begun waits for the task', async () => {
+    const it = await setting();
+    const [impl = '', mine = '', other = ''] = await add(
+      it,
+      { externalId: 'auth_impl', routing: { agent: 'DevAgent' } },
+      { routing: { agent: 'TestAgent' } },
+      { routing: { agent: 'DevAgent' } },
+    );
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe('ack');
+    expect((await it.store.find(mine))?.dependsOn).toEqual([impl]);
+    expect((await it.store.find(other))?.dependsOn).toEqual([]);
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe('ack');
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:something_else')).toBe('ack');
+    const { depends } = (await it.store.session(SESSION)) ?? {};
+    expect(Object.values(depends ?? {}).map(({ task }) => task)).toEqual(['auth_impl', 'something_else']);
+    expect(await it.as('TestAgent', '#DEPENDS:Nobody:x')).toMatch(/^#ERROR:E002:unknown_agent/);
+  });
+
+  test('a circle is refused with its path, and nothing is changed', async () => {
+    const it = await setting();
+    const [first = ''] = await add(it, { externalId: 'one', routing: { agent: 'DevAgent' } });
+    const [second = ''] = await add(it, { externalId: 'two', routing: { agent: 'TestAgent' }, dependsOn: [first] });
+    const [third = ''] = await add(it, { externalId: 'three', routing: { agent: 'DevAgent' } });
+    expect(await it.as('DevAgent', '#DEPENDS:TestAgent:two')).toBe('#ERROR:E002:cycle one→two→one');
+    expect((await it.store.find(first))?.dependsOn).toEqual([]);
+    expect((await it.store.find(third))?.dependsOn).toEqual([]);
+    expect((await it.store.find(second))?.dependsOn).toEqual([first]);
+    expect((await it.store.session(SESSION))?.depends).toBeUndefined();
+  });
+});
