@@ -3,7 +3,7 @@ import { BatonError } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { isRunning, type Run, taskOfRun } from '../core/task.ts';
-import { lineOfCaller, markOfCaller, mayBeOrphanSince } from '../process/caller.ts';
+import { lineOfCaller, markOfCaller, mayBeOrphanSince, runOfCaller } from '../process/caller.ts';
 import type { Channel, Sender } from '../runtime/doors.ts';
 import { markOf } from '../runtime/places.ts';
 
@@ -34,6 +34,17 @@ export async function runSender(store: Store, dir: string, channel: Channel): Pr
     );
   }
   return { channel, run: held.id, agent: held.agent, actor: { kind: 'agent', name: held.agent } };
+}
+
+/** Within a run `--as` is refused: a run is known, and speaks for nobody else. */
+export function refuseAsWithinRun(as: string | undefined): void {
+  const isWithin = runOfCaller() !== null || (process.env['BATON_SOCKET'] ?? '') !== '';
+  if (as === undefined || !isWithin) return;
+  throw new BatonError(
+    'E_PERMISSION_DENIED',
+    '--as is for people, and this comes from a run',
+    'leave it out: the run is known',
+  );
 }
 
 async function mayBeHidden(store: Store): Promise<boolean> {

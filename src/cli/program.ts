@@ -9,6 +9,7 @@ import { fail } from './io.ts';
 import { type AddCommand, notEmpty } from './options.ts';
 import { addPeopleCommands } from './people-commands.ts';
 import { addRunCommands } from './run-commands.ts';
+import { addSessionCommands } from './session-commands.ts';
 import { addStoreCommands } from './store-commands.ts';
 import { addTaskCommands } from './task-commands.ts';
 
@@ -80,6 +81,7 @@ function program(): Command {
 
   addRunCommands(command);
   addTaskCommands(baton, command);
+  addSessionCommands(baton, command);
   addPeopleCommands(command);
   addStoreCommands(command);
   addGraphCommands(baton, command);

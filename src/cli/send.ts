@@ -2,11 +2,10 @@
 import { createConnection } from 'node:net';
 import { BatonError } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
-import { runOfCaller } from '../process/caller.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import type { Routed, Sender } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';
-import { actorOf, runSender } from './caller.ts';
+import { actorOf, refuseAsWithinRun, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson, readText } from './io.ts';
@@ -19,16 +18,8 @@ interface Options extends Globals {
 
 export async function send(file: string, { as, token, ...globals }: Options): Promise<void> {
   const text = await readText(file);
-  const run = runOfCaller();
   const socket = process.env['BATON_SOCKET'];
-  const isWithin = run !== null || (socket !== undefined && socket !== '');
-  if (isWithin && as !== undefined) {
-    throw new BatonError(
-      'E_PERMISSION_DENIED',
-      '--as is for people, and this comes from a run',
-      'leave it out: the run is known',
-    );
-  }
+  refuseAsWithinRun(as);
   const answers =
     socket !== undefined && socket !== ''
       ? await overSocket(socket, text)

@@ -75,6 +75,7 @@ export async function connectDoor(socketPath: string): Promise<ConnectedDoor> {
     context: (ask) => call('context', ask),
     load: (ask) => call('load', ask),
     wait: (ask) => call('wait', ask),
+    do: (ask) => call('do', ask),
     close: () =>
       new Promise((resolve) => {
         if (socket.destroyed) return resolve();

@@ -75,6 +75,12 @@ export const DOOR_ARGS = {
   context: z.strictObject({ maxChars: z.int().min(1).optional() }),
   load: z.strictObject({ node: text.min(1), require: texts.optional() }),
   wait: z.strictObject({ taskIds: texts.min(1), timeoutMs: z.number().min(0).optional() }),
+  do: z.strictObject({
+    line: text,
+    session: text.min(1).optional(),
+    dryRun: z.boolean().optional(),
+    timeoutMs: z.number().min(0).optional(),
+  }),
 } as const satisfies Record<DoorMethod, z.ZodType>;
 
 const Call = z.looseObject({ id: z.number(), call: text, args: z.unknown() });
@@ -87,7 +93,7 @@ export type CallAnswer =
     };
 
 /** Never throws: whatever goes wrong is the answer. */
-export async function answerCall(door: Door, line: string): Promise<CallAnswer> {
+export async function answerCall(door: Door, line: string, gone?: AbortSignal): Promise<CallAnswer> {
   const read = Call.safeParse(parseJson(line));
   if (!read.success)
     return failure(
@@ -96,14 +102,14 @@ export async function answerCall(door: Door, line: string): Promise<CallAnswer> 
     );
   const { id, call, args } = read.data;
   try {
-    return { id, result: await callDoor(door, call, args) };
+    return { id, result: await callDoor(door, call, args, gone) };
   } catch (cause) {
     return failure(id, cause);
   }
 }
 
-/** Calls a method by its name, with arguments that nobody has looked at. */
-export async function callDoor(door: Door, call: string, args: unknown): Promise<unknown> {
+/** Calls a method by its name, with arguments that nobody has looked at. `gone` says that nobody waits for the answer any more. */
+export async function callDoor(door: Door, call: string, args: unknown, gone?: AbortSignal): Promise<unknown> {
   if (!Object.hasOwn(DOOR_ARGS, call)) {
     throw new BatonError('E_NOT_FOUND', `there is no call ${call}`, `known: ${Object.keys(DOOR_ARGS).join(', ')}`);
   }
@@ -117,7 +123,7 @@ export async function callDoor(door: Door, call: string, args: unknown): Promise
     );
   }
   if (method === 'message') return door.message((read.data as { text: string }).text);
-  return (door[method] as (ask: unknown) => Promise<unknown>)(read.data);
+  return (door[method] as (ask: unknown, gone?: AbortSignal) => Promise<unknown>)(read.data, gone);
 }
 
 function failure(id: number | null, cause: unknown): CallAnswer {

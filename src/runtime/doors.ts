@@ -33,6 +33,30 @@ export interface Routed {
   readonly events: readonly string[];
 }
 
+/** A line of the session language: a `#COMMAND`, or words that stand for some. */
+export interface LineAsk {
+  readonly line: string;
+  /** That of the run where one speaks, and no other; `default` where nothing is said. */
+  readonly session?: string;
+  /** Only says what would be done. */
+  readonly dryRun?: boolean;
+  /** What waits is given up after so long. */
+  readonly timeoutMs?: number;
+}
+
+/** What came of it. */
+export interface DoneLine {
+  readonly reply: string;
+  readonly commands: readonly string[];
+  /** A question back: nothing was done. */
+  readonly clarify: string | null;
+  /** An answer was an `#ERROR`. */
+  readonly failed: boolean;
+}
+
+/** Who understands the session language. It stands above the runtime, so it is given to it. */
+export type DoLine = (ask: LineAsk, sender: Sender, signal?: AbortSignal) => Promise<DoneLine>;
+
 export interface Router {
   /** Every message of a text, in its order. Never throws for what was said; a store that fails does. */
   take(text: string | Uint8Array, sender: Sender): Promise<readonly Routed[]>;
@@ -102,4 +126,6 @@ export interface Door {
   load(ask: { readonly node: string; readonly require?: readonly string[] }): Promise<LoadedNode>;
   /** `baton_wait`: until one of the tasks has ended or changed, or `timeoutMs` (under 55 s) has passed. */
   wait(ask: { readonly taskIds: readonly string[]; readonly timeoutMs?: number }): Promise<readonly TaskJson[]>;
+  /** `baton_do`: a line of the session language, as the one who speaks here. `signal` ends what waits. */
+  do(ask: LineAsk, signal?: AbortSignal): Promise<DoneLine>;
 }

@@ -7,6 +7,7 @@ import type { Store } from '../core/store.ts';
 import type { Supervisor, Task } from '../core/task.ts';
 import { self } from '../process/identity.ts';
 import { type ContextSums, createContextSums } from './context-sums.ts';
+import type { DoLine } from './doors.ts';
 import { graphRepairs } from './graph-report.ts';
 import type { Progress } from './hearing.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
@@ -75,6 +76,8 @@ export interface Host {
   judge: ((task: Task) => Promise<unknown>) | null;
   /** Who takes a person's answers that come by message; told by whoever can (`taking.ts`). */
   answer: NonNullable<RouterOptions['answer']> | null;
+  /** Who understands the session language, for the doors of runs; told by whoever can, as it stands above the runtime. */
+  doLine: DoLine | null;
   /** Only where `baton serve` listens. */
   readonly door: HttpDoor | null;
   now(): number;
@@ -137,6 +140,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     }),
     judge: null,
     answer: null,
+    doLine: null,
     door: options.door ?? null,
     now,
     countTokens: options.countTokens ?? ((text) => Math.ceil(text.length / 4)),

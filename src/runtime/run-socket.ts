@@ -54,6 +54,7 @@ export async function openRunSocket(folder: string, options: RunSocketOptions): 
 
 function serve(socket: Socket, { take, door, onSign, onAnswer }: RunSocketOptions): void {
   const detector = createDetector();
+  const gone = new AbortController();
   let waiting = 0;
   let hasSaid = false;
   /** Messages are answered in their order; a call may take its time, and has its number. */
@@ -98,7 +99,7 @@ function serve(socket: Socket, { take, door, onSign, onAnswer }: RunSocketOption
     text: (text) => messages(detector.feed(text)),
     call(line) {
       hasSaid = true;
-      const start = (): Promise<unknown> => work(answerCall(door, line).then(write));
+      const start = (): Promise<unknown> => work(answerCall(door, line, gone.signal).then(write));
       const begun = isFull() ? new Promise((resolve) => held.push(() => resolve(start()))) : start();
       const one = begun.finally(() => calls.delete(one));
       calls.add(one);
@@ -119,7 +120,10 @@ function serve(socket: Socket, { take, door, onSign, onAnswer }: RunSocketOption
     void Promise.allSettled([last, ...calls]).then(() => socket.end());
   });
   // Nobody waits for these any more.
-  socket.on('close', () => held.splice(0));
+  socket.on('close', () => {
+    held.splice(0);
+    gone.abort();
+  });
   // A peer that goes away in the middle is no error of ours.
   socket.on('error', () => socket.destroy());
 }

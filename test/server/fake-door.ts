@@ -64,6 +64,7 @@ export function fakeDoor(answers: Partial<Door> = {}): FakeDoor {
     context: async () => 'You make a thing.',
     load: async ({ node }) => aNode(node),
     wait: async () => [aTask({ status: 'done' })],
+    do: async ({ line }) => ({ reply: 'saved:a', commands: [line], clarify: null, failed: false }),
   };
   const door = { ...usual, ...answers } as unknown as Record<string, (input: unknown) => Promise<unknown>>;
   const watched = Object.fromEntries(

@@ -1,0 +1,83 @@
+/** Asks a configured agent something and takes its summary for the answer: a task like any other, run by the same rules, that changes no file. */
+import type { Config } from '../core/config.ts';
+import type { Actor } from '../core/laws/messages.ts';
+import type { Store } from '../core/store.ts';
+import { type Host, madeEnvelope, openHost, prepare, workOn } from '../runtime/index.ts';
+import { actorOf } from './caller.ts';
+import { tasksOfMessages } from './new-tasks.ts';
+import { createProgress } from './progress.ts';
+import { countTokens } from './tokens.ts';
+
+export interface AgentAsk {
+  readonly store: Store;
+  readonly dir: string;
+  readonly config: Config;
+  readonly agent: string;
+  readonly session: string;
+  readonly workspace: string;
+  /** The task's external id. */
+  readonly id: string;
+  readonly objective: string;
+  /** Ends the run. */
+  readonly leaving: AbortSignal;
+  /** Who asks; the caller of this command where it is not said. */
+  readonly by?: Actor;
+  /** Whether how it goes is shown. */
+  readonly isQuiet?: boolean;
+}
+
+/** What it says, or why it says nothing. */
+export type AgentAnswer = { readonly text: string } | { readonly why: string };
+
+export async function answerBy(ask: AgentAsk): Promise<AgentAnswer> {
+  const { store, dir, config, agent, workspace, isQuiet = false } = ask;
+  const progress = isQuiet ? null : createProgress(false);
+  const host = await openHost({
+    store,
+    dir,
+    config,
+    workspace,
+    overrides: { agent },
+    countTokens,
+    onLive: (live) => progress?.show(live),
+    warn: (text) => progress?.say(text),
+  });
+  try {
+    return await answered(host, ask);
+  } finally {
+    progress?.end();
+    await host.close();
+  }
+}
+
+async function answered(host: Host, ask: AgentAsk): Promise<AgentAnswer> {
+  const { agent, session, id: taskId, objective, workspace, leaving } = ask;
+  const createdAt = new Date(host.now()).toISOString();
+  const plain = madeEnvelope({ taskId, session, createdAt, agent, objective, workspace });
+  const message = {
+    ...plain,
+    task: { ...plain.task, category: 'ANALYSIS' as const, constraints: { read_only_mode: true } },
+  };
+  const candidate = { routing: { agent, role: null, team: null, tags: [] }, fallback: null, cost: NOTHING, session };
+  try {
+    // What can be wrong with the agent is known before there is a task.
+    await prepare(host, candidate, message);
+  } catch (cause) {
+    return { why: cause instanceof Error ? cause.message : String(cause) };
+  }
+  const made = await host.store.send({
+    message: { type: 'task.add', tasks: tasksOfMessages([message]), maxDepth: host.config.delegation.max_depth },
+    by: ask.by ?? (await actorOf(host.store)),
+  });
+  if (made.kind === 'refused') return { why: made.refusal.message };
+  const id = made.tasks[0]?.id ?? '';
+  await workOn(host, { only: [id], parallel: 1, untilEmpty: true, leaving });
+  const task = await host.store.find(id);
+  if (task?.status !== 'done') {
+    return { why: `${id} is ${task?.status ?? 'gone'}: ${task?.cause?.message ?? 'baton why says more'}` };
+  }
+  const text = (task.summary ?? '').trim();
+  return text === '' ? { why: `${id} said nothing` } : { text };
+}
+
+const NOTHING = { usd: 0, tokensInput: 0, tokensOutput: 0 };

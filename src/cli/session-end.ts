@@ -1,0 +1,105 @@
+/** `baton session end`: the final report, and what the session remembered is forgotten. What that was, and what of it was exported, is said. */
+import { BatonError } from '../core/errors.ts';
+import type { SessionJson } from '../core/session.ts';
+import type { Store } from '../core/store.ts';
+import { isFinal } from '../core/task.ts';
+import { isoTime } from '../core/task-json.ts';
+import { endSession } from '../runtime/index.ts';
+import { voiceOf } from '../session/voice.ts';
+import { actorOf, runSender } from './caller.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { note, print, printJson } from './io.ts';
+import { reportText } from './report-text.ts';
+import { personSender } from './send.ts';
+import { dim, yellow } from './style.ts';
+import { oneLine, time } from './text.ts';
+import { ask, reading } from './with-store.ts';
+
+interface Exported {
+  readonly file: string;
+  readonly items: number;
+  readonly at: string;
+}
+
+interface Cleared {
+  readonly keys: readonly string[];
+  /** Those of them that were saved after the last export, or were never exported. */
+  readonly not_exported: readonly string[];
+  readonly variables: number;
+  readonly locks: number;
+  readonly letters: number;
+}
+
+export async function endOf(session: string, globals: Globals): Promise<void> {
+  await reading(globals, async (store, dir) => {
+    const sender = (await runSender(store, dir, 'cli')) ?? personSender(await actorOf(store), undefined);
+    if (sender.actor.kind !== 'person') {
+      throw new BatonError('E_PERMISSION_DENIED', `expected a person to end ${session}, got ${sender.actor.name}`);
+    }
+    const config = readConfig(dir);
+    const { speaker } = await voiceOf({ store, config }, sender, session);
+    const json = await store.session(session);
+    const open = await openTasks(store, session);
+    if (json === undefined && open === null) {
+      throw new BatonError('E_NOT_FOUND', `there is no session ${session}`, 'see: baton session list');
+    }
+    const wasOver = json?.facts?.['endedAt'] !== undefined;
+    const exported = await exportsOf(store, session);
+    const cleared = clearedOf(json);
+    const report = await endSession({ store, dir, session, auditPath: config.audit.storage_path, now: Date.now() });
+    await ask(store, { type: 'session.end', session, speaker });
+    if (globals.json) printJson({ ...report, cleared, exported });
+    else print([reportText(report), '', wasOver ? dim('It was over already.') : told(cleared, exported)].join('\n'));
+    if (open !== null && open > 0) note(`baton: ${open} of its tasks are still open, and go on`);
+  });
+}
+
+/** How many of its tasks have not ended; null where it has none at all. */
+async function openTasks(store: Store, session: string): Promise<number | null> {
+  let open: number | null = null;
+  for await (const { status } of store.tasks({ session })) open = (open ?? 0) + (isFinal(status) ? 0 : 1);
+  return open;
+}
+
+/** Since it began: what was exported from a session of that name before is not this one's. */
+async function exportsOf(store: Store, session: string): Promise<Exported[]> {
+  const began = ((await store.session(session))?.facts?.['startedAt'] as number | undefined) ?? 0;
+  const found: Exported[] = [];
+  for await (const { events, at } of store.eventsAfter({ after: 0, session })) {
+    if (at < began) continue;
+    for (const { type, detail } of events) {
+      if (type !== 'context.exported') continue;
+      found.push({ file: String(detail?.['file']), items: Number(detail?.['items'] ?? 0), at: isoTime(at) });
+    }
+  }
+  return found;
+}
+
+function clearedOf(json: SessionJson | undefined): Cleared {
+  const { state = {}, variables = {}, locks = {}, letters = {}, facts = {} } = json ?? {};
+  const exported = (facts['exported'] as number | undefined) ?? Number.NEGATIVE_INFINITY;
+  return {
+    keys: Object.keys(state),
+    not_exported: Object.keys(state).filter((key) => (state[key]?.at ?? 0) > exported),
+    variables: Object.keys(variables).length,
+    locks: Object.keys(locks).length,
+    letters: Object.keys(letters).length,
+  };
+}
+
+function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, exported: readonly Exported[]): string {
+  const counts = [
+    `${keys.length} keys${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`,
+    `${variables} variables`,
+    `${locks} locks`,
+    `${letters} unread messages`,
+  ];
+  return [
+    `Cleared: ${counts.join(', ')}`,
+    exported.length === 0
+      ? 'Exported: nothing'
+      : `Exported: ${exported.map(({ file, items, at }) => `${oneLine(file)} (${items} items, ${time(at)})`).join(', ')}`,
+    ...(lost.length === 0 ? [] : [yellow(`Not in any export: ${lost.join(', ')}`)]),
+  ].join('\n');
+}

@@ -1,0 +1,76 @@
+/** Who speaks in which session, as the channel knows it and never as the line says (DESIGN: Agents). */
+import { BatonError } from '../core/errors.ts';
+import type { LockPriority } from '../core/session.ts';
+import { DEFAULT_SESSION, isRunning, type Task, type TaskPriority, taskOfRun } from '../core/task.ts';
+import type { Sender } from '../runtime/doors.ts';
+import type { SessionParts, Voice } from './call.ts';
+import { ORCHESTRATOR } from './people.ts';
+
+/** DECISIONS §10. */
+const PRIORITIES: Readonly<Record<TaskPriority, LockPriority>> = {
+  critical: 'P0',
+  high: 'P1',
+  normal: 'P2',
+  low: 'P3',
+};
+
+/** The role that lets an agent decide over others. */
+const LEADER = 'ORCHESTRATOR';
+
+/** Who can be told neither from a run nor from a person: it is heard, and decides over nobody. */
+const SOMEBODY = 'somebody';
+
+/** Longer names are no names; and none goes into a file's name or a terminal as something else. */
+const SESSION_FORM = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,256}$/u;
+
+/** Throws where a run speaks that is over, or in a session that is not its own. */
+export async function voiceOf(
+  parts: Pick<SessionParts, 'store' | 'config'>,
+  sender: Sender,
+  session?: string,
+): Promise<Voice> {
+  if (session !== undefined && (!SESSION_FORM.test(session) || session.trim() === '')) {
+    throw new BatonError(
+      'E_USAGE',
+      'expected a session of 1 to 256 characters, none of them a control character, got another',
+    );
+  }
+  if (sender.run !== null) return voiceOfRun(parts, sender, sender.run, session);
+  const { agent, actor } = sender;
+  const isPerson = actor.kind === 'person';
+  const name = agent ?? (isPerson ? ORCHESTRATOR : SOMEBODY);
+  return {
+    session: session ?? DEFAULT_SESSION,
+    speaker: { agent: name, run: null, priority: 'P2', leads: isPerson },
+    actor,
+  };
+}
+
+async function voiceOfRun(
+  { store, config }: Pick<SessionParts, 'store' | 'config'>,
+  { agent, actor }: Sender,
+  run: string,
+  session: string | undefined,
+): Promise<Voice> {
+  const task = await store.find(taskOfRun(run) ?? '');
+  if (task === undefined || task.run?.id !== run || !isRunning(task)) throw stale(run, task);
+  if (session !== undefined && session !== task.session) {
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `expected ${run} to speak in its own session ${task.session}, got ${session}`,
+    );
+  }
+  const name = agent ?? task.run.agent;
+  const leads = config.agents[name]?.roles.includes(LEADER) === true;
+  return {
+    session: task.session,
+    speaker: { agent: name, run, priority: PRIORITIES[task.priority], leads },
+    actor,
+  };
+}
+
+const stale = (run: string, task: Task | undefined): BatonError =>
+  new BatonError(
+    'E_STALE_RUN',
+    `${run} is not a run that is under way${task === undefined ? '' : `: ${task.id} is ${task.status}`}`,
+  );
