@@ -1,5 +1,6 @@
 /** A question that only a person may answer (DECISIONS §1, §9): an approval gate, or an uncertainty. Reviews of tasks are not kept here: a task in review is the question. */
 import type { ApprovalStatus } from './node.ts';
+import type { Task } from './task.ts';
 
 export const QUESTION_KINDS = ['approval', 'uncertainty'] as const;
 export type QuestionKind = (typeof QUESTION_KINDS)[number];
@@ -46,14 +47,24 @@ export interface Question {
   readonly answer: PersonsAnswer | null;
 }
 
-/** The same words, whatever their case, spaces and punctuation. */
+/** The same words, whatever their case, their spaces and the marks at their ends. What stands between words may be what it is about: `a = b`, `a != b`. */
 export const questionKey = (question: string, options: readonly Option[]): string =>
   [question, ...options.map(({ option }) => option)].map(plain).join('|');
 
 const plain = (text: string): string =>
   text
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .replace(/[?.!,;:"'…]+(?=\s|$)|(?<=\s|^)["'(]+/gu, '')
+    .replace(/\s+/g, ' ')
     .trim();
 
 export const QUESTION_ID = /^ask-[1-9]\d*$/;
+
+/** Nobody has to answer it any more: the task that asked is over, or is being done anew. */
+export const isVoid = ({ task, run }: Question, asker: Task | undefined): boolean =>
+  task !== null &&
+  (asker === undefined ||
+    asker.status === 'done' ||
+    asker.status === 'cancelled' ||
+    asker.status === 'deadletter' ||
+    (run !== null && asker.run?.id !== run));

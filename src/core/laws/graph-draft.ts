@@ -1,7 +1,7 @@
 /** What a decision has changed in the graph so far, laid over what the slice shows: a law sees what it did. */
 import { upstream } from '../graph.ts';
 import type { Edge, Node } from '../node.ts';
-import type { Question } from '../question.ts';
+import { isVoid, type Question } from '../question.ts';
 import type { GraphChange, Slice } from './decision.ts';
 
 export interface GraphDraft {
@@ -18,6 +18,7 @@ export interface GraphDraft {
   between(source: string, target: string): readonly Edge[];
   loads(task: string): readonly string[];
   madeBy(task: string): readonly string[];
+  /** Those that somebody has to answer. */
   openQuestions(): Iterable<Question>;
   /** The number of the next question. */
   nextQuestion(): number;
@@ -95,7 +96,10 @@ export function openGraphDraft(slice: Slice): GraphDraft {
         .map(({ id }) => id),
     ],
     *openQuestions() {
-      for (const question of slice.openQuestions()) if (!questions.has(question.id)) yield question;
+      for (const question of slice.openQuestions()) {
+        if (questions.has(question.id)) continue;
+        if (!isVoid(question, question.task === null ? undefined : slice.task(question.task))) yield question;
+      }
       for (const question of questions.values()) if (question.answer === null) yield question;
     },
     nextQuestion: () => slice.lastQuestion() + ++asked,

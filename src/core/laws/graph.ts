@@ -103,6 +103,12 @@ const tooLong = (id: string, document: string): Decision | null =>
         'keep large contents in files and name them',
       );
 
+/** More than a summary of many has; each is looked at. */
+const MOST_SOURCES = 1_000;
+
+const tooMany = (id: string, count: number): Decision =>
+  refused('E_CONTEXT_OVERFLOW', `expected at most ${MOST_SOURCES} nodes that ${id} was made from, got ${count}`);
+
 function addNode(
   { draft, task, run, session }: Asking,
   { node, document }: AddNode,
@@ -122,6 +128,7 @@ function addNode(
   if (long !== null) return long;
   if (draft.by.kind !== 'person' && draft.by.kind !== 'runtime' && isPersons(node))
     return onlyPersons(id, draft.by.name);
+  if (node.sources.length > MOST_SOURCES) return tooMany(id, node.sources.length);
   const before = draft.graph.node(id);
   // Of one task the last run counts: it may write anew what an earlier one had written.
   const isAnew = before !== undefined && before.task !== null && before.task === task && before.run !== run;
@@ -181,6 +188,7 @@ function updateNode(
   if (before === undefined) return refused('E_NOT_FOUND', `there is no node ${id} to update`, 'see: baton graph list');
   const long = tooLong(id, document);
   if (long !== null) return long;
+  if ((set.sources?.length ?? 0) > MOST_SOURCES) return tooMany(id, set.sources?.length ?? 0);
   const isPerson = draft.by.kind === 'person' || draft.by.kind === 'runtime';
   if (!isPerson) {
     if (before.session !== session) return notYours(before, session);

@@ -1,6 +1,6 @@
 /** Questions to a person (DECISIONS §9): when one is asked, and what an answer does. Only a person answers, and no time passes for an answer. */
 import { type ApprovalStatus, type Node, nodeId, topicOfId } from '../node.ts';
-import { type Option, type Question, questionKey } from '../question.ts';
+import { isVoid, type Option, type Question, questionKey } from '../question.ts';
 import { isRunning } from '../task.ts';
 import { type Decision, refused } from './decision.ts';
 import type { Draft } from './draft.ts';
@@ -114,7 +114,9 @@ function askUncertainty(asking: Asking, node: Node): string[] {
   const like = draft.slice.questionLike(questionKey(question, options));
   if (like?.answer != null && like.answer.status !== 'rejected') {
     resolve(draft, node.id, like.answer.text ?? like.answer.comment ?? like.answer.status, like.answer.node);
-    draft.event('question.known', asking.task, asking.run, { question: like.id, node: node.id });
+    const { status, text: answer, comment, by } = like.answer;
+    const detail = { question: like.id, asked: question, status, text: answer, comment, by, node: node.id };
+    draft.event('question.known', asking.task, asking.run, detail);
     return [`question:${like.id}`];
   }
   const mine = handed?.node === node.id ? handed : null;
@@ -283,6 +285,11 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
   if (question.answer !== null) {
     const { status, by, at } = question.answer;
     return refused('E_ANSWERED', `${id} was answered already: ${status} by ${by} at ${new Date(at).toISOString()}`);
+  }
+  const asker = question.task === null ? undefined : draft.task(question.task);
+  if (isVoid(question, asker)) {
+    const why = asker === undefined ? 'is gone' : `is ${asker.status}`;
+    return refused('E_ANSWERED', `${id} need not be answered any more: ${question.task}, which asked, ${why}`);
   }
   const { status, said } = meant(question, message);
   if (status === 'answered' && (said === null || said.trim() === '')) {

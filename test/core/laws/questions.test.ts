@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Actor, GraphMessage, Handed } from '../../../src/core/laws/messages.ts';
 import type { GraphUpdate, Node } from '../../../src/core/node.ts';
-import type { Question } from '../../../src/core/question.ts';
+import { type Question, questionKey } from '../../../src/core/question.ts';
 import { AGENT, createWorld, eventOf, PERSON, RUNTIME, UNKNOWN, type World } from './world.ts';
 
 type Apply = Extract<GraphMessage, { type: 'graph.apply' }>;
@@ -225,6 +225,32 @@ describe('an approval gate', () => {
   });
 });
 
+describe('a question whose task is over', () => {
+  test.each(['cancelled', 'done'] as const)("%s: it need not be answered, and stands in nobody's way", (to) => {
+    const { world, task } = asked([node('plan')], { handed: handed('plan', GATE) }, 'needs_review');
+    world.move(task, to);
+    expect(world.no({ type: 'question.answer', id: 'ask-1', status: 'approved' }).code).toBe('E_ANSWERED');
+    const change: GraphUpdate = { kind: 'update-node', id: 'plan', set: {}, changesData: true, document: '{}' };
+    world.ok(apply([change]), AGENT);
+  });
+
+  test('done anew: the new run asks itself', () => {
+    const { world, task } = asked([node('plan')], { handed: handed('plan', GATE) }, 'needs_review');
+    world.retry(task);
+    const run = world.claim({ id: task });
+    world.ok(apply([node('plan')], { task, run, handed: handed('plan', GATE) }), AGENT);
+    expect(world.no({ type: 'question.answer', id: 'ask-1', status: 'approved' }).code).toBe('E_ANSWERED');
+    world.report(run, { outcome: 'needs_review' });
+    answer(world, 'approved', { id: 'ask-2' });
+    expect(world.status(task)).toBe('done');
+  });
+});
+
+test('operators are part of a question', () => {
+  expect(questionKey('Is age = 5?', [])).not.toBe(questionKey('Is age != 5?', []));
+  expect(questionKey('Is  it "so", or not?', [])).toBe(questionKey('is it so or not', []));
+});
+
 describe('too little confidence', () => {
   const unsure = () =>
     asked([node('plan', 0.7)], { handed: handed('plan', { confidence: 0.7 }), next: NEXT }, 'needs_review');
@@ -314,7 +340,7 @@ describe('what an agent asks', () => {
   test('is not asked twice', () => {
     const { world } = dark();
     answer(world, 'answered', { text: 'P0 (Critical)' });
-    const again = { ...DARK, question: 'is dark mode  P0 or P1, affects resource allocation?' };
+    const again = { ...DARK, question: 'is dark mode  P0 or P1 affects resource allocation?' };
     const facts = world.ok(apply([node('uncertainty_two', 0.75, 'Uncertainty', again)]), AGENT);
     expect(openIds(world)).toEqual([]);
     expect(facts.about).toEqual(['node:uncertainty_two', 'question:ask-1']);
