@@ -9,6 +9,7 @@ import { createMcpServer, lookAt, type StdioOptions, serveStdio } from '../serve
 import { runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
+import { doLineFor } from './language.ts';
 import { reading } from './with-store.ts';
 
 /** The folder has to be there: a program that starts this wherever it is opened is not to leave one everywhere. */
@@ -17,7 +18,9 @@ export async function onFolder(options: Globals, serving: StdioOptions): Promise
     const parts = { store, dir, config: readConfig(dir), now: Date.now, workspace: homeOf(dir) };
     const router = createRouter({ ...parts, runs: createLiveRuns() });
     const sender = (await runSender(store, dir, 'mcp')) ?? PROGRAM;
-    const door = openDoor({ ...parts, router, sender });
+    const leaving = serving.signal ?? new AbortController().signal;
+    const doLine = doLineFor({ ...parts, warn: serving.warn ?? (() => {}), leaving, isQuiet: true });
+    const door = openDoor({ ...parts, router, sender, doLine });
     const look = lookAt(store, dir, mayRead(sender));
     await serveStdio(createMcpServer(door, { look, inRun: sender.run !== null }), serving);
   });

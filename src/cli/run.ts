@@ -17,6 +17,7 @@ import type { Globals } from './globals.ts';
 import { withHandedOn } from './handed-on.ts';
 import { waysOf } from './inbox.ts';
 import { note, print, printJson } from './io.ts';
+import { doLineFor } from './language.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { withRealWrites } from './real-writes.ts';
@@ -56,6 +57,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
       warn: (text) => progress.say(text),
     });
     const feed = openFeed(host);
+    host.doLine = doLineFor({ store, dir, config, warn: host.warn, leaving, isQuiet: true });
     try {
       await recoverAloud(host, progress);
       const news = await withRealWrites(tasksOfMessages(messages), process.cwd());

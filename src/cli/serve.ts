@@ -11,6 +11,7 @@ import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
+import { doLineFor } from './language.ts';
 import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { dim } from './style.ts';
@@ -50,11 +51,12 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
       warn: (text) => progress.say(text),
     });
     const feed = openFeed(host);
+    host.doLine = doLineFor({ store, dir, config, warn: host.warn, leaving, isQuiet: true });
     const streams = new AbortController();
     try {
       const { router, now, workspace } = host;
       const doorFor = (sender: Sender): Door =>
-        openDoor({ store, config, router, sender, now, workspace, dir: host.dir });
+        openDoor({ store, config, router, sender, now, workspace, dir: host.dir, doLine: host.doLine });
       const api = createApi({ host, router, doorFor, tokens, bound, peerOf, stopping: streams.signal });
       const listening = await listen({ host: bound, port, fetch: api.fetch });
       url = listening.url;

@@ -5,6 +5,7 @@ import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
+import { doLineFor } from './language.ts';
 import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { taskLine } from './text.ts';
@@ -32,6 +33,7 @@ export async function work({ untilEmpty = false, parallel, agent, ...globals }: 
       warn: (text) => progress.say(text),
     });
     const feed = openFeed(host);
+    host.doLine = doLineFor({ store, dir, config, warn: host.warn, leaving, isQuiet: true });
     try {
       if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
       await recoverAloud(host, progress);

@@ -21,6 +21,7 @@ import { json, problemOf } from './problems.ts';
 import { JSON_TYPE, type Route } from './routes.ts';
 import { runRoutes } from './runs.ts';
 import { ResponseShape } from './schemas.ts';
+import { sessionRoutes } from './sessions.ts';
 import { taskRoutes } from './tasks.ts';
 import type { Caller, Tokens } from './tokens.ts';
 
@@ -68,6 +69,7 @@ export function createApi(options: ApiOptions): HttpApi {
     ...messageRoutes,
     ...nodeRoutes,
     ...inboxRoutes,
+    ...sessionRoutes,
     ...eventRoutes,
     ...openclawRoutes,
     ...healthRoutes(requests),

@@ -161,6 +161,51 @@ export const AnswerBody = z
   })
   .meta({ id: 'Answer' });
 
+const OverviewFields = {
+  id: z.string(),
+  startedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable(),
+  tasks: z.record(z.string(), z.int()).describe('how many there are of each status'),
+  keys: z.int(),
+  locks: z.int(),
+  checkpoints: z.int(),
+  questions: z.int().describe('what waits for a person'),
+};
+
+export const SessionShape = z.looseObject(OverviewFields).meta({ id: 'Session' });
+
+export const SessionDetailsShape = z
+  .looseObject({
+    ...OverviewFields,
+    state: z.record(z.string(), z.looseObject({ value: z.string(), persistent: z.boolean() })),
+    variables: z.record(z.string(), z.string()),
+    held: z
+      .record(z.string(), z.looseObject({ owner: z.string(), until: z.iso.datetime() }))
+      .describe('locks, by resource'),
+    signals: z.record(z.string(), z.string()),
+    channels: z.record(z.string(), z.array(z.string())).describe('who listens'),
+    made: z
+      .array(z.looseObject({ id: z.string(), name: z.string(), kind: z.string(), at: z.iso.datetime() }))
+      .describe('checkpoints'),
+  })
+  .meta({ id: 'SessionDetails' });
+
+export const LineBody = z
+  .strictObject({
+    line: most(100_000).describe('a #COMMAND, or plain words'),
+    as: most(256).optional().describe('a person who speaks for an agent; refused to a run'),
+    dryRun: z.boolean().optional().describe('only say which commands it would run'),
+  })
+  .meta({ id: 'Line' });
+
+export const DoneShape = z
+  .looseObject({
+    reply: z.string().describe('begins with #ERROR where a command failed'),
+    commands: z.array(z.string()),
+    clarify: z.string().nullable().describe('a question back: nothing was done'),
+  })
+  .meta({ id: 'Done' });
+
 export const ErrorShape = z
   .looseObject({
     error: z.looseObject({ code: z.string(), message: z.string(), hint: z.string().nullable() }),

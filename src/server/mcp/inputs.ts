@@ -11,6 +11,7 @@ const PATH = 1024;
 const TITLE = 500;
 const BODY = 200_000;
 const MOST_METRICS = 50;
+const LINE = 20_000;
 /** Under 55 seconds: programs give up on a tool after a minute. */
 export const LONGEST_WAIT_MS = 54_000;
 
@@ -100,6 +101,12 @@ export const Context = z.strictObject({
 export const Load = z.strictObject({
   node_id: z.string().min(1).max(200).describe('the id of the node'),
   require: z.array(name).max(LIMITS.list).describe('fields of its data that have to be there').exactOptional(),
+});
+
+export const Do = z.strictObject({
+  line: z.string().min(1).max(LINE).describe('#COMMAND:param:param, or plain words; #HELP lists the commands'),
+  session: name.describe('within a run its own, and no other; default elsewhere').exactOptional(),
+  dryRun: z.boolean().describe('only say which commands it would run').exactOptional(),
 });
 
 export const Wait = z.strictObject({

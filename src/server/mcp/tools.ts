@@ -65,6 +65,8 @@ const SomeResults = z.object({ tasks: z.array(ShownResult), more: z.number().des
 const DEFAULT_LIST = 20;
 const DEFAULT_CONTEXT_CHARS = 4000;
 const DEFAULT_WAIT_MS = 30_000;
+/** `#HELP:all` is the longest. */
+const MOST_REPLY = 20_000;
 /** The door has bounded the node; as YAML it is a little longer than as JSON. */
 const MOST_NODE_TEXT = 24_000;
 
@@ -186,6 +188,24 @@ export const TOOLS: readonly Tool[] = [
       const cutNote = shortened.length === 0 ? '' : `\n# shortened: ${shortened.join(', ')}`;
       const text = cut(`${writeYaml(loaded)}${cutNote}`, MOST_NODE_TEXT);
       return { structured: { node: loaded, shortened: [...shortened] }, text };
+    },
+  }),
+  tool('baton_do', {
+    title: 'Say a line to the session',
+    description:
+      'One line of the session language, as you and in your session: #STATE, #LOCK, #UNLOCK, #WAIT, #SIGNAL, #DIRECT, #BROADCAST, #REPORT, #DELEGATE and more (#HELP). An answer that begins with #ERROR says what was wrong. #WAIT gives up after 54 seconds here; say it again to go on waiting.',
+    input: inputs.Do,
+    output: z.object({
+      reply: z.string(),
+      commands: z.array(z.string()).describe('what the line was taken for'),
+      clarify: z.string().nullable().describe('a question back: nothing was done'),
+      failed: z.boolean(),
+    }),
+    isLong: true,
+    async call(door, input) {
+      const { reply, commands, clarify, failed } = await door.do({ ...input, timeoutMs: inputs.LONGEST_WAIT_MS });
+      const text = cut(reply, MOST_REPLY);
+      return { structured: { reply: text, commands: [...commands], clarify, failed }, text };
     },
   }),
   tool('baton_wait', {
