@@ -99,6 +99,16 @@ export interface RolledBack {
   readonly files: number;
 }
 
+/** What a session goes on from. */
+export interface Imported {
+  readonly file: string;
+  /** The session that it was. */
+  readonly from: string | null;
+  readonly at: number;
+  /** What was done there, in short. */
+  readonly done: readonly { readonly task: string; readonly summary: string }[];
+}
+
 /** A rollback on its way. */
 export interface RollingBack {
   readonly to: string;
@@ -117,7 +127,7 @@ export interface Facts {
   /** A rollback that has begun: nothing of the session is worked on until it is over, or its time is. */
   readonly rollingBack: RollingBack;
   /** The file that the session goes on from. */
-  readonly imported: { readonly file: string; readonly from: string | null; readonly at: number };
+  readonly imported: Imported;
   /** How far the last export had come: its time. */
   readonly exported: number;
   readonly letters: number;

@@ -155,6 +155,38 @@ export function createContextSums(store: Store, watch: RunWatch, dir: string): C
   };
 }
 
+/** What was handed to an agent in a session, as it is written down. */
+export interface ContextUse {
+  readonly agent: string;
+  readonly tokens: number;
+  /** What the session had come to, once the agent's context was full; null before that. */
+  readonly file: string | null;
+}
+
+/** For whoever asks once: the file's sums, and what the journal says since. `dir` null: all of it from the journal. */
+export async function contextUse(store: Store, dir: string | null, session: string): Promise<readonly ContextUse[]> {
+  const known = dir === null ? null : await readSums(join(dir, FILE));
+  // One of another journal, or of one that was taken back, says nothing of this one.
+  const isOurs = known !== null && known.seq <= (await store.lastRecord());
+  const uses = new Map<string, ContextUse>();
+  const of = (agent: string): ContextUse => uses.get(agent) ?? { agent, tokens: 0, file: null };
+  for (const [id, agents] of isOurs ? known.sessions : []) {
+    if (id !== session) continue;
+    for (const [agent, { tokens, file }] of agents) uses.set(agent, { agent, tokens, file });
+  }
+  for await (const { events, session: told } of store.eventsAfter({ after: isOurs ? known.seq : 0, session })) {
+    if (told !== session) continue;
+    for (const { type, detail } of events) {
+      const { agent, tokens, file } = detail ?? {};
+      if (typeof agent !== 'string') continue;
+      if (type === 'run.context' && typeof tokens === 'number') {
+        uses.set(agent, { ...of(agent), tokens: of(agent).tokens + tokens });
+      } else if (type === 'context.exported' && typeof file === 'string') uses.set(agent, { ...of(agent), file });
+    }
+  }
+  return [...uses.values()];
+}
+
 interface Read {
   readonly seq: number;
   readonly sessions: readonly (readonly [string, readonly (readonly [string, Standing])[]])[];

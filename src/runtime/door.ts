@@ -247,7 +247,7 @@ function refusalOf(routed: Routed): BatonError {
 }
 
 /** A part of another task works where that one does, and may do no more. */
-async function asChild(
+export async function asChild(
   parts: Parameters<typeof notDelegable>[0],
   sender: Sender,
   parent: Task,

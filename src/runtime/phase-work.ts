@@ -8,6 +8,7 @@ import { LETTERS_TITLE, markRead, unread } from './letters.ts';
 import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
+import { sessionWords } from './session-words.ts';
 import type { Stopper } from './stop.ts';
 import { type TurnEnd, turnFailure } from './turn.ts';
 import { uponOf } from './upon.ts';
@@ -73,6 +74,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     message,
     detailsFile: join(work.details, 'details.json'),
     hasTools: work.hasTools,
+    session: await sessionWords(host.store, task.session),
     upon: await uponOf(host, task),
     earlier: earlierOf(history, run.id),
     answers: [

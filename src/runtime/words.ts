@@ -11,6 +11,8 @@ export interface Words {
   readonly detailsFile: string;
   /** Whether the agent has Baton's own tools. */
   readonly hasTools: boolean;
+  /** What its session has saved and goes on from; null where that is nothing. */
+  readonly session?: string | null;
   /** What the tasks that it waited for came to; null where there are none. */
   readonly upon?: string | null;
   /** Null for a first attempt, and where the one before has not failed. */
@@ -36,6 +38,7 @@ export function wordsFor(words: Words): string {
   const parts: string[] = [];
   if (!goesOn) parts.push(agentPrompt(message, { detailsFile }).trimEnd());
   if (!goesOn && hasTools) parts.push(TOOLS);
+  if (!goesOn && words.session != null) parts.push(words.session);
   if (!goesOn && upon != null) parts.push(upon);
   if (!goesOn && earlier !== null) parts.push(again(earlier));
   if (!goesOn) parts.push(...(words.answers ?? []));

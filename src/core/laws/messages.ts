@@ -349,6 +349,7 @@ export type SessionMessage =
       /** Where it came from, and the session that it was. */
       readonly file?: string;
       readonly from?: string;
+      readonly done?: readonly { readonly task: string; readonly summary: string }[];
       readonly speaker: Speaker;
     }
   | { readonly type: 'session.exported'; readonly session: string; readonly file: string; readonly items: number }

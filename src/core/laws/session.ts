@@ -141,7 +141,7 @@ export function exported(draft: Draft, { session: id, file, items }: Of<'session
 }
 
 export function importContext(draft: Draft, message: Of<'session.import'>): Decision {
-  const { session: id, mode, state, variables, tasks = [], file, from, speaker } = message;
+  const { session: id, mode, state, variables, tasks = [], file, from, done = [], speaker } = message;
   const session = begin(draft, id);
   const before = session?.table('state') ?? new Map();
   const after = new Set([...(mode === 'merge' ? before.keys() : []), ...Object.keys(state)]);
@@ -157,7 +157,7 @@ export function importContext(draft: Draft, message: Of<'session.import'>): Deci
     const made = add(draft, tasks);
     if (made.kind === 'refused') return made;
   }
-  if (file !== undefined) draft.put(id, 'facts', 'imported', { file, from: from ?? null, at: draft.now });
+  if (file !== undefined) draft.put(id, 'facts', 'imported', { file, from: from ?? null, at: draft.now, done });
   draft.event('context.imported', null, speaker.run, {
     mode,
     ...(file === undefined ? {} : { file }),

@@ -1,5 +1,5 @@
 /** YAML of unknown origin: YAML 1.2 core schema, bounded in size, depth and aliases; a broken text is an answer, not a throw. */
-import { isMap, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { MAX_DEPTH, tooDeep } from './depth.ts';
 import { quote } from './quote.ts';
 
@@ -13,7 +13,8 @@ export type Yaml = { readonly ok: true; readonly value: unknown } | { readonly o
 
 const broken = (reason: string): Yaml => ({ ok: false, reason });
 
-export function readYaml(text: string): Yaml {
+/** With `plain` what refers to another part of the text is refused. */
+export function readYaml(text: string, { plain = false }: { readonly plain?: boolean } = {}): Yaml {
   if (text.length > MAX_YAML_CHARS) return broken(`longer than ${MAX_YAML_CHARS} characters`);
   if (nestsTooDeep(text)) return broken(`nested deeper than ${MAX_OPEN} levels`);
   try {
@@ -33,7 +34,7 @@ export function readYaml(text: string): Yaml {
     });
     const first = document.errors[0];
     if (first) return broken(`${firstLine(first.message)} at line ${lines.linePos(first.pos[0]).line}`);
-    const odd = oddity(document);
+    const odd = oddity(document) ?? (plain ? anchored(document) : null);
     if (odd !== null) return broken(odd);
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return tooDeep(value) ? broken('nested too deep, or refers to itself') : { ok: true, value };
@@ -55,6 +56,17 @@ function oddity(document: ReturnType<typeof parseDocument>): string | null {
     },
   });
   return odd;
+}
+
+function anchored(document: ReturnType<typeof parseDocument>): string | null {
+  let found: string | null = null;
+  visit(document, (_, node) => {
+    if (!isNode(node)) return undefined;
+    if (isAlias(node)) found = `an alias (*${node.source})`;
+    else if (node.anchor !== undefined) found = `an anchor (&${node.anchor})`;
+    return found === null ? undefined : visit.BREAK;
+  });
+  return found;
 }
 
 function oddKey(keys: readonly unknown[]): string | null {

@@ -1,0 +1,239 @@
+/** `#CHECKPOINT` and `#ROLLBACK` (§13) on real files: what is uncommitted is kept first, and files, state and tasks go back together. */
+import { BatonError } from '../../core/errors.ts';
+import type { NewTask } from '../../core/laws/messages.ts';
+import type { Checkpoint, CheckpointKind, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
+import type { Task } from '../../core/task.ts';
+import { NO_TASK } from '../../protocol/aof/index.ts';
+import { isFields, parseJson } from '../../protocol/text/fields.ts';
+import { checkpointSession } from '../../runtime/session-checkpoint.ts';
+import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';
+import { planRollback, type RollbackPlan, rollBackTo } from '../../workspace/restore.ts';
+import { type Call, failed, form, list, type Said, text } from '../call.ts';
+import { plain, sessionTasks, since } from '../lookup.ts';
+import { ask } from '../refusals.ts';
+import { whenGone } from '../runs-gone.ts';
+
+const NO_FILES = '→ no repository: files are not in it';
+
+export async function checkpoint(call: Call): Promise<Said> {
+  const [sub, first = '', second = ''] = call.params;
+  if (sub === 'create') return create(call, first as CheckpointKind, second);
+  return sub === 'diff' ? diff(call, first) : all(call);
+}
+
+async function create(call: Call, kind: CheckpointKind, name: string): Promise<Said> {
+  const { session, speaker, actor } = call;
+  // What is committed on the user's branch is said by whoever leads.
+  const config = speaker.leads ? call.config : { git: 'refs' as const };
+  const { id, git } = await checkpointSession(
+    { ...call, config },
+    { session, kind, name: plain(name), speaker, actor },
+  );
+  return form(git === null ? `checkpoint_id:${id}\n${NO_FILES}` : `checkpoint_id:${id}`);
+}
+
+/** The latest first. */
+async function all({ store, session, now }: Call): Promise<Said> {
+  const { checkpoints = {} } = (await store.session(session)) ?? {};
+  return list(
+    Object.entries(checkpoints)
+      .reverse()
+      .map(([id, { name, kind, at }]) => `${id} ${name} (${kind}, ${since(now() - at)} ago)`),
+  );
+}
+
+const unknown = (id: string): Said => failed('E002', `unknown_checkpoint ${id}`);
+const excluded = ({ dir }: Call): readonly string[] => (dir === null ? [] : [dir]);
+
+async function found(call: Call, id: string): Promise<Checkpoint | undefined> {
+  const { checkpoints = {} } = (await call.store.session(call.session)) ?? {};
+  return Object.hasOwn(checkpoints, id) ? checkpoints[id] : undefined;
+}
+
+async function diff(call: Call, id: string): Promise<Said> {
+  const point = await found(call, id);
+  if (point === undefined) return unknown(id);
+  if (point.git === null) return text('no files in it: no repository');
+  const { workspace, git } = point;
+  const {
+    files,
+    added,
+    removed,
+    list: changes,
+  } = await diffSince({
+    workspace,
+    exclude: excluded(call),
+    commit: git.commit,
+  });
+  const names = changes.map(({ path }) => path).join(', ');
+  // The names where there is room for them: a diff scales with what has changed (§14).
+  const isLong = files > 0 && (call.command.limit !== null || files >= 10);
+  const head = `Files changed: ${files}, Lines: +${added} -${removed}`;
+  return text(isLong && call.command.limit !== 'brief' ? `${head}: ${names}` : head, { filesChanged: files });
+}
+
+export async function rollback(call: Call): Promise<Said> {
+  const [first = '', second = ''] = call.params;
+  if (first === 'status') return status(call);
+  if (first === 'dry-run') return preview(call, second);
+  if (!call.speaker.leads) return failed('E005', 'only who leads the session rolls back');
+  return goBack(call, first, second === 'force');
+}
+
+async function status({ store, session, now }: Call): Promise<Said> {
+  const { facts } = (await store.session(session)) ?? {};
+  const under = facts?.['rollingBack'] as RollingBack | undefined;
+  if (under !== undefined) return text(`rolling_back:${under.to}`);
+  const last = facts?.['rolledBack'] as RolledBack | undefined;
+  if (last === undefined) return text('none');
+  const kept = last.kept === null ? '' : `, ${last.kept.split('/').at(-1)}`;
+  return text(`rolled_back:${last.to}${kept}, ${since(now() - last.at)}`);
+}
+
+/** Null where the checkpoint has no files. */
+async function planOf(call: Call, { workspace, git }: Checkpoint): Promise<RollbackPlan | null> {
+  if (git === null) return null;
+  return planRollback({ workspace, exclude: excluded(call), checkpoint: git });
+}
+
+const refusal = ({ message }: { readonly message: string }): Said => failed('E002', message);
+
+async function preview(call: Call, id: string): Promise<Said> {
+  const point = await found(call, id);
+  if (point === undefined) return unknown(id);
+  const plan = await planOf(call, point);
+  if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
+  const back = (plan?.restored.length ?? 0) + (plan?.recreated.length ?? 0);
+  const parts = [
+    plan === null ? 'no files' : `restores ${back} files`,
+    plan === null || plan.removed.length === 0 ? '' : `removes ${plan.removed.length}`,
+    plan?.keeps === true ? 'keeps uncommitted' : '',
+    `${Object.keys(point.state).length} keys`,
+  ];
+  return text(parts.filter((part) => part !== '').join(', '));
+}
+
+async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
+  const { session, speaker } = call;
+  const point = await found(call, id);
+  if (point === undefined) return unknown(id);
+  const plan = await planOf(call, point);
+  if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
+  const [question] = plan?.questions ?? [];
+  if (question !== undefined && !force) {
+    const commits = /^\d+ commits?/.exec(question)?.[0];
+    return failed('E002', commits === undefined ? question : `${commits} since, add :force`);
+  }
+  const held = await ask(call, {
+    type: 'session.hold',
+    session,
+    to: id,
+    keep: point.git === null ? null : await keepRef(call, point),
+    speaker,
+  });
+  if ('said' in held) return held.said;
+  const release = async (said: Said): Promise<Said> => {
+    await ask(call, { type: 'session.hold', session, to: null, keep: null, speaker });
+    return said;
+  };
+  const busy = await whenGone(call);
+  if (busy !== null) return release(failed('E002', `still_at_work ${busy}`));
+  let files: Awaited<ReturnType<typeof restore>>;
+  try {
+    files = await restore(call, point, force);
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    // Half of the files are back: nothing is begun upon that for a while, and whoever rolls back again completes it.
+    return cause.code === 'E_ROLLBACK_FAILED' ? refusal(cause) : release(refusal(cause));
+  }
+  const kept = files?.kept ?? null;
+  const count = files === null ? 0 : files.restored.length + files.removed.length;
+  const anew = await madeAnew(call, point);
+  const answer = await ask(call, { type: 'session.rollback', session, id, kept, files: count, anew, speaker });
+  if ('said' in answer) return release(answer.said);
+  const { keys, stale } = { keys: Object.keys(point.state).length, stale: anew.length };
+  return form(
+    [
+      ...(kept === null ? [] : ['→ Stashing uncommitted changes', `→ kept:${kept}`]),
+      `→ Rolling back to ${id}`,
+      ...(files === null ? [NO_FILES] : [`→ Files restored: ${count}`]),
+      `→ State restored: ${keys} keys`,
+      ...(stale === 0 ? [] : [`→ Tasks made anew: ${stale}`]),
+      ...(files?.notes ?? []).map((note) => `→ ${plain(note)}`),
+      `rolled_back:${id}`,
+    ].join('\n'),
+  );
+}
+
+/** The next that is free. Where this rollback was begun before, the store keeps to the one that it had then. */
+async function keepRef({ session }: Call, { workspace }: Checkpoint): Promise<string> {
+  const numbers = (await listCheckpointRefs(workspace, session)).map(({ id }) =>
+    Number(/^kept_(\d+)/.exec(id)?.[1] ?? 0),
+  );
+  return `${checkpointRefs(session)}/kept_${String(Math.max(0, ...numbers) + 1).padStart(3, '0')}`;
+}
+
+const underWay = (session: SessionJson | undefined): RollingBack | undefined =>
+  session?.facts?.['rollingBack'] as RollingBack | undefined;
+
+async function restore(
+  call: Call,
+  { workspace, git }: Checkpoint,
+  force: boolean,
+): Promise<Awaited<ReturnType<typeof rollBackTo>> | null> {
+  if (git === null) return null;
+  const keep = underWay(await call.store.session(call.session))?.keep;
+  if (keep == null) throw new BatonError('E_UNKNOWN', 'the rollback was ended by somebody else');
+  return rollBackTo({ workspace, exclude: excluded(call), checkpoint: git, keepRef: keep, force });
+}
+
+/** A text of a task that its new one has as well. */
+const TEXTS = ['body', 'inputs/task.json', 'inputs/handoff.json', 'inputs/handoff.md', 'inputs/source.md'];
+
+/** What was done since, as it was asked for. A part of what begins again is handed on again by that, so it is not made here. */
+async function madeAnew(
+  call: Call,
+  { tasks: were }: Checkpoint,
+): Promise<{ readonly task: string; readonly made: NewTask }[]> {
+  const { store, session, speaker } = call;
+  const tasks = await sessionTasks(call);
+  const undone = tasks.filter(
+    ({ id, status, metadata }) => status === 'done' && were[id] !== 'done' && metadata['stale'] !== true,
+  );
+  const again = new Set([
+    ...undone.map(({ id }) => id),
+    ...tasks.filter((task) => task.status === 'in-progress' || task.status === 'review').map(({ id }) => id),
+    ...tasks.filter(({ run, status }) => status === 'ready' && run?.status === 'cancelled').map(({ id }) => id),
+  ]);
+  const own = tasks.find(({ run }) => run !== null && run.id === speaker.run)?.id;
+  if (own !== undefined) again.delete(own);
+  const roots = undone.filter(({ parentId }) => parentId === null || !again.has(parentId));
+  return Promise.all(
+    roots.map(async (task) => {
+      const texts = await Promise.all(TEXTS.map(async (name) => [name, await store.text(task.id, name)] as const));
+      const there = texts.filter((entry): entry is readonly [string, string] => entry[1] !== null);
+      return { task: task.id, made: newOf(task, session, Object.fromEntries(there)) };
+    }),
+  );
+}
+
+function newOf(task: Task, session: string, texts: Readonly<Record<string, string>>): NewTask {
+  const { title, priority, routing, dependsOn, writes, retry, reviewRequired, parentId, metadata, id } = task;
+  const envelope = parseJson(texts['inputs/task.json'] ?? '');
+  const named = isFields(envelope) && isFields(envelope['task']) ? envelope : null;
+  const renamed = named === null ? {} : { ...named, task: { ...(named['task'] as object), task_id: NO_TASK } };
+  return {
+    title,
+    session,
+    priority,
+    routing,
+    dependsOn,
+    writes,
+    retry,
+    reviewRequired,
+    ...(parentId === null ? {} : { parentId }),
+    metadata: { ...metadata, anew: id },
+    texts: named === null ? texts : { ...texts, 'inputs/task.json': `${JSON.stringify(renamed, null, 2)}\n` },
+    ...(named === null ? {} : { idWord: NO_TASK }),
+  };
+}

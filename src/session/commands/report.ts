@@ -1,0 +1,157 @@
+/** `#REPORT`: how an agent's tasks stand, from the store, its runs and the graph. A topic that has no rule is looked for in what was said. */
+import type { Letter } from '../../core/session.ts';
+import type { Task, TaskStatus } from '../../core/task.ts';
+import { budgetFor, bullets, smartLimit } from '../../protocol/command/index.ts';
+import { progressOf } from '../../runtime/context-export.ts';
+import { type Call, list, type Said, text } from '../call.ts';
+import { brief, isOf, nodesOn, nodeWords, plain, sessionTasks, speaksOf, thousands, whom } from '../lookup.ts';
+import { ask } from '../refusals.ts';
+
+/** What is under way first; of what is over, the latest first. */
+const ORDER: readonly TaskStatus[] = [
+  'in-progress',
+  'review',
+  'blocked',
+  'deadletter',
+  'ready',
+  'backlog',
+  'done',
+  'cancelled',
+];
+const WORDS: Readonly<Record<TaskStatus, string>> = {
+  'in-progress': 'in progress',
+  review: 'in review',
+  blocked: 'blocked',
+  deadletter: 'failed',
+  ready: 'pending',
+  backlog: 'pending',
+  done: 'done',
+  cancelled: 'cancelled',
+};
+
+/** So many tasks of a list are looked at; no more are shown. */
+const MOST_LOOKED = 100;
+
+export async function report(call: Call): Promise<Said> {
+  const [named = '', topic = ''] = call.params;
+  const of = named === 'all' ? null : await whom(call, named);
+  if (of !== null && 'said' in of) return of.said;
+  const members = of?.members ?? null;
+  const tasks = (await sessionTasks(call))
+    .filter((task) => members === null || isOf(task, members))
+    .toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.updatedAt - a.updatedAt);
+  const situation = { topic };
+  switch (topic.toLowerCase()) {
+    case 'progress':
+      return list(await progress(call, tasks), situation);
+    case 'status':
+      return text(counts(tasks), situation);
+    case 'errors':
+      return list(errors(tasks), situation);
+    case 'results':
+      return list(await results(call, tasks), situation);
+    case 'messages':
+      return messages(call, members);
+    case 'cost':
+      return list(cost(tasks), situation);
+    case 'locks':
+      return list(await locks(call, members), situation);
+    default:
+      return list(await onTopic(call, tasks, members, topic), situation);
+  }
+}
+
+/** `implement_auth: 80%`. */
+async function progress({ store }: Call, tasks: readonly Task[]): Promise<string[]> {
+  return Promise.all(
+    tasks.slice(0, MOST_LOOKED).map(async ({ id, title, status }) => {
+      const percent = status === 'in-progress' ? await progressOf(store, id) : null;
+      return `${brief(title)}: ${percent === null ? WORDS[status] : `${Math.round(percent)}%`}`;
+    }),
+  );
+}
+
+export function counts(tasks: readonly Task[]): string {
+  const words = new Map<string, number>();
+  for (const { status } of tasks.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))) {
+    words.set(WORDS[status], (words.get(WORDS[status]) ?? 0) + 1);
+  }
+  return [...words].map(([word, count]) => `${count} ${word}`).join(', ') || 'none';
+}
+
+const errors = (tasks: readonly Task[]): string[] =>
+  tasks.flatMap(({ title, cause, status }) =>
+    cause === null || status === 'done' ? [] : [`${brief(title)}: ${cause.code} ${brief(cause.message)}`],
+  );
+
+/** What is done, in the words of who did it, and the nodes that came of it. */
+async function results({ store, session }: Call, tasks: readonly Task[]): Promise<string[]> {
+  const done = tasks.filter(({ status, metadata }) => status === 'done' && metadata['stale'] !== true);
+  const items = done.map(({ title, summary }) => `${brief(title)}: ${brief(summary) || 'done'}`);
+  for (const { id } of done.slice(0, MOST_LOOKED)) {
+    for await (const node of store.nodes({ task: id, session })) {
+      if (node.stale === null) items.push(`${node.type} ${node.confidence}: ${nodeWords(node)}`);
+    }
+  }
+  return items;
+}
+
+function cost(tasks: readonly Task[]): string[] {
+  const spent = tasks.reduce(
+    (sum, { cost: { usd, tokensInput, tokensOutput } }) => ({
+      usd: sum.usd + usd,
+      tokens: sum.tokens + tokensInput + tokensOutput,
+    }),
+    { usd: 0, tokens: 0 },
+  );
+  return spent.usd + spent.tokens === 0
+    ? []
+    : [`$${spent.usd.toFixed(2)}, ${thousands(spent.tokens)} tokens, ${tasks.length} tasks`];
+}
+
+async function locks({ store, session, now }: Call, members: readonly string[] | null): Promise<string[]> {
+  const { locks: held = {} } = (await store.session(session)) ?? {};
+  return Object.entries(held)
+    .filter(([, { owner, until }]) => until > now() && (members === null || members.includes(owner)))
+    .map(([resource, { owner }]) => `${resource}: ${owner}`);
+}
+
+/** Unread ones, the oldest first. What its own reader was shown whole is read. */
+async function messages(call: Call, members: readonly string[] | null): Promise<Said> {
+  const { store, session, speaker, command, countTokens } = call;
+  const { letters = {} } = (await store.session(session)) ?? {};
+  const waiting = Object.entries(letters)
+    .filter(([, { to }]) => members === null || members.includes(to))
+    .sort(([a], [b]) => Number(a) - Number(b));
+  const items = waiting.map(([, letter]) => lineOf(letter, members === null));
+  const isReader = members?.length === 1 && members[0] === speaker.agent;
+  const budget = budgetFor({ ...command, limit: smartLimit(command.limit, { topic: 'messages' }) });
+  if (isReader && items.length > 0 && budget.kind === 'list') {
+    const shown = bullets(items, { ...budget, countTokens }).split('\n');
+    const whole = items.findIndex((item, i) => shown[i] !== `• ${item}`);
+    const last = waiting[(whole < 0 ? items.length : whole) - 1]?.[0];
+    if (last !== undefined)
+      await ask(call, { type: 'session.read', session, agent: speaker.agent, upTo: Number(last) });
+  }
+  return list(items);
+}
+
+const lineOf = ({ from, to, channel, text: said }: Letter, isForAll: boolean): string =>
+  plain(`${from}${isForAll ? ` → ${to}` : ''}${channel === null ? '' : ` #${channel}`}: ${said}`);
+
+async function onTopic(
+  call: Call,
+  tasks: readonly Task[],
+  members: readonly string[] | null,
+  topic: string,
+): Promise<string[]> {
+  const own = new Set(tasks.map(({ id }) => id));
+  const nodes = (await nodesOn(call, topic, MOST_LOOKED)).filter(
+    ({ task, createdBy }) => members === null || (task !== null && own.has(task)) || members.includes(createdBy),
+  );
+  const told = tasks.filter(({ title, summary }) => speaksOf(`${title} ${summary ?? ''}`, topic));
+  return [
+    ...nodes.map((node) => `${node.type}: ${nodeWords(node)}${node.stale === null ? '' : ' (stale)'}`),
+    ...told.map(({ title, summary, status }) => `${brief(title)}: ${brief(summary) || WORDS[status]}`),
+  ];
+}
