@@ -1,0 +1,38 @@
+/** Several processes, many agents, few locks: a short version of `npm run locks`, which is 100 agents on 10 locks for a minute. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stress } from './stress/run.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'baton-locks-worker-'));
+  await build({
+    entryPoints: [join(import.meta.dirname, 'stress', 'worker.ts')],
+    outfile: join(folder, 'worker.mjs'),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    banner: { js: "import{createRequire as $r}from'node:module';const require=$r(import.meta.url);" },
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('never two owners, and nobody waits for a lock that is free', async () => {
+  const script = join(folder, 'worker.mjs');
+  const { problems, turns, waits, longestFree } = await stress({
+    script,
+    processes: 3,
+    agents: 8,
+    locks: 3,
+    seconds: 6,
+  });
+  expect(problems).toEqual([]);
+  expect(turns).toBeGreaterThan(50);
+  expect(waits).toBeGreaterThan(20);
+  // A waiter whom nobody wakes looks by itself after four seconds.
+  expect(longestFree).toBeLessThan(3_500);
+});
