@@ -16,6 +16,8 @@ export function answersOf(records: readonly StoredRecord[], task: string): strin
     if (answered.length > 0) {
       return answered.flatMap(({ task: of, detail }) => (of === task ? [ofQuestion(detail ?? {})] : []));
     }
+    const known = events.filter(({ type, task: of }) => type === 'question.known' && of === task);
+    if (known.length > 0) return known.map(({ detail }) => ofQuestion(detail ?? {}));
     if (by.kind !== 'person') return [];
     return events.flatMap(({ type, task: of, detail }) => {
       const reason = detail?.['reason'];

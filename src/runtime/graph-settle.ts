@@ -5,7 +5,7 @@ import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Finding } from './evidence.ts';
-import { applyGraph, speakerOf } from './graph-report.ts';
+import { applyGraph, speakerOf, takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { WAITS } from './results.ts';
 import { createGraphEar, type SaidGraph } from './said-graph.ts';
@@ -15,6 +15,8 @@ export interface Graphed {
   readonly claimed: Pick<Report, 'outcome' | 'summary'>;
   /** What keeps it from being accepted. */
   readonly finding: Finding | null;
+  /** Why the task is done once more at once, whatever its policy says of attempts; null where it is not. */
+  readonly again: string | null;
   /** What was written, and what becomes of it, for the parent; empty where nothing was. */
   readonly words: string;
 }
@@ -27,13 +29,13 @@ export async function writeGraph(
   claimed: Pick<Report, 'outcome' | 'summary'>,
 ): Promise<Graphed> {
   const applied = await applyGraph(host, said, speakerOf(task, run));
-  if (applied.kind === 'none') return { claimed, finding: null, words: '' };
+  if (applied.kind === 'none') return { claimed, finding: null, again: null, words: '' };
   if (applied.kind === 'refused') {
     const { code, message, hint } = applied.refusal;
     // Somebody took the task away: the run is not heard, and that is told elsewhere.
-    if (code === 'E_STALE_RUN') return { claimed, finding: null, words: '' };
+    if (code === 'E_STALE_RUN') return { claimed, finding: null, again: null, words: '' };
     const finding = { code, message: hint === null ? message : `${message} (${hint})` };
-    return { claimed: judged(claimed), finding, words: '' };
+    return { claimed: judged(claimed), finding, again: null, words: '' };
   }
   // Whoever runs what was named has to know of the next stage before this one is over.
   if (applied.next !== null) await host.watch.caughtUp();
@@ -45,15 +47,22 @@ export async function writeGraph(
   const words = [...asked, ...written, ...next].join('\n');
   // An agent that says all it has to say by its nodes has summed up nothing.
   const summary = claimed.summary.trim() === '' ? [...written, ...next].join('\n') : claimed.summary;
-  const settled = (outcome: Outcome, finding: Finding | null = null): Graphed => ({
+  const settled = (outcome: Outcome, finding: Finding | null = null, again: string | null = null): Graphed => ({
     claimed: { outcome, summary },
     finding,
+    again,
     words,
   });
   // What the agent asks itself it cannot go on without; what Baton asks about its result is for a person to accept.
   if (open.some(({ kind, about, node }) => kind === 'uncertainty' && about === node)) return settled('blocked');
   const known = applied.questions.find(({ answer }) => answer !== null);
-  if (known !== undefined) return settled(judged(claimed).outcome, answeredBefore(known));
+  if (known !== undefined) {
+    const again = knownAnew(await host.store.history(task.id), task.id, run.id);
+    if (again === null) return settled(judged(claimed).outcome, answeredBefore(known));
+    // It went on without the answer.
+    if (applied.next !== null) await takeBack(host, task, again);
+    return settled('needs_review', null, again);
+  }
   return settled(open.length > 0 ? 'needs_review' : claimed.outcome);
 }
 
@@ -74,7 +83,22 @@ export function saidInJournal(history: readonly StoredRecord[], run: string): Sa
 const judged = (claimed: Graphed['claimed']): Graphed['claimed'] =>
   claimed.outcome === 'blocked' ? { ...claimed, outcome: 'partial' } : claimed;
 
-/** It need not be asked again: the next attempt has the answer in its words. */
+/** What a run asked that was answered before, where its task had not been told so yet: the next run has it in its words. Null where there is nothing new. */
+export function knownAnew(history: readonly StoredRecord[], task: string, run: string): string | null {
+  const told = new Set<unknown>();
+  for (const { type, task: of, run: by, detail } of history.flatMap(({ events }) => events)) {
+    if (of !== task || (type !== 'question.known' && type !== 'question.answered')) continue;
+    const question = detail?.['question'];
+    if (type === 'question.known' && by === run && !told.has(question)) {
+      const words = detail?.['text'] ?? detail?.['comment'] ?? detail?.['status'];
+      return shorten(`${question} was answered before: ${words}`, 500);
+    }
+    told.add(question);
+  }
+  return null;
+}
+
+/** It was told the answer, and asks all the same. */
 const answeredBefore = ({ question, answer, id }: Question): Finding => ({
   code: 'E_BLOCKED',
   message: `the question was answered before (${id}: ${shorten(question, 200)}): ${answer?.text ?? answer?.comment ?? answer?.status}`,

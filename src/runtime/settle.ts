@@ -70,12 +70,13 @@ export async function settle(
     });
   } else if (verdict === 'reported') {
     let claimed: Pick<Report, 'outcome' | 'summary'> = report ?? silentReport(told.lastText);
+    let again: string | null = null;
     let refused: readonly Finding[] = (evidence as Evidence).findings;
     // While the run is the current one. What does not bear out its claims, or says itself that it failed, writes nothing.
     const mayWrite = refused.length === 0 && claimed.outcome !== 'failed';
     const graphed = mayWrite ? await writeGraph(host, task, run, work.graph, claimed) : null;
     if (graphed !== null) {
-      claimed = graphed.claimed;
+      ({ claimed, again } = graphed);
       graphWords = graphed.words;
     }
     if (graphed !== null && graphed.finding !== null) {
@@ -110,16 +111,18 @@ export async function settle(
     }
     // In one go: whoever looks in between sees a task in review.
     const judged =
-      claimed.outcome === 'failed' || claimed.outcome === 'blocked'
-        ? null
-        : ask({
-            type: 'run.judge',
-            run: run.id,
-            passed: refused.length === 0,
-            findings: refused.map(({ message }) => message),
-            ...(refused[0] === undefined ? {} : { code: refused[0].code }),
-            ...final,
-          });
+      again !== null
+        ? reported.then(() => doAgain(host, task, run, again))
+        : claimed.outcome === 'failed' || claimed.outcome === 'blocked'
+          ? null
+          : ask({
+              type: 'run.judge',
+              run: run.id,
+              passed: refused.length === 0,
+              findings: refused.map(({ message }) => message),
+              ...(refused[0] === undefined ? {} : { code: refused[0].code }),
+              ...final,
+            });
     await Promise.all([reported, judged]);
   }
   const after = (await host.store.find(task.id)) as Task;
@@ -141,6 +144,14 @@ const droppedOf = ({ graph, told, verdict }: Work): Readonly<Record<string, unkn
 /** Nobody has taken it away, and no person has to look at it first. */
 export const isAccepted = ({ status, reviewRequired, run: latest }: Task, run: Run): boolean =>
   status === 'review' && !reviewRequired && latest?.id === run.id;
+
+/** At once, whatever its policy leaves of attempts: nothing was wrong with it. Somebody else's word about it, said meanwhile, stands. */
+export async function doAgain({ store }: Pick<Host, 'store'>, task: Task, run: Run, reason: string): Promise<boolean> {
+  const now = await store.find(task.id);
+  if (now?.status !== 'review' || now.run?.id !== run.id) return false;
+  const answer = await store.send({ message: { type: 'task.move', id: task.id, to: 'ready', reason }, by: RUNTIME });
+  return answer.kind === 'changed';
+}
 
 /** The first claim is the outcome, and that does not hold then. */
 const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence, finding: Finding): Evidence => ({

@@ -15,13 +15,14 @@ import { envelopeOf } from './envelope.ts';
 import { type Finding, weigh } from './evidence.ts';
 import { createFacts, type Facts } from './facts.ts';
 import { takeBack } from './graph-report.ts';
+import { knownAnew } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import { createLive } from './live.ts';
 import type { CheckpointState } from './phase-work.ts';
 import { passedBefore, phasesInOrder } from './phases.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { claimedBefore } from './run-result.ts';
-import { isAccepted } from './settle.ts';
+import { doAgain, isAccepted } from './settle.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
 
@@ -33,6 +34,8 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   if (run.supervisor !== null && !isSupervisorGone(host, run.supervisor)) return false;
   const history = await host.store.history(task.id);
   if (isTold(history, run, 'run.judged')) return false;
+  const again = knownAnew(history, task.id, run.id);
+  if (again !== null) return doAgain(host, task, run, again);
   const facts = createFacts(host.store, task.id, run.id);
   const [envelope, body] = await Promise.all([
     host.store.text(task.id, 'inputs/task.json'),

@@ -2,13 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Node } from '../../src/core/node.ts';
 import type { WholeNode } from '../../src/core/store.ts';
-import type { Task } from '../../src/core/task.ts';
+import type { Run, Task } from '../../src/core/task.ts';
+import { detect } from '../../src/protocol/detect.ts';
 import { answerQuestion } from '../../src/runtime/answers.ts';
 import { taskMessage } from '../../src/runtime/child.ts';
+import { applyGraph, speakerOf } from '../../src/runtime/graph-report.ts';
 import { loadNode } from '../../src/runtime/loading.ts';
-import { finishRollback } from '../../src/runtime/recovery.ts';
+import { finishRollback, recover } from '../../src/runtime/recovery.ts';
+import { createGraphEar } from '../../src/runtime/said-graph.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { print } from './small-agents.ts';
 import { makeWorld, type Ran, reportText, sh, taskOf, type World } from './world.ts';
@@ -416,11 +420,12 @@ describe('doubt', () => {
     });
   });
 
-  test('what was answered before is told to the next attempt, and not asked again', async () => {
+  /** `two` asks what `one` asked, and has been answered; it gives up asking when it is told so, or never does. */
+  async function knownWorld(isStubborn = false): Promise<World> {
     const asks = `${nodeText({ id: 'U_1', type: 'Uncertainty', confidence: 0.75, data: { uncertainty_source: 'x', question: 'P0 or P1?', context: 'c' } })}\n${outputText('U_1', 'user', { required_fields: ['resolution'] }, 0.75, 'uncertainty')}`;
     const world = await worldOf({
       one: print(asks.replaceAll('U_1', 'u_1')),
-      two: `if grep -q 'It is P1' two.prompt; then\n${print(reportText('success', '- Did P1.'))}\nelse\n${print(asks.replaceAll('U_1', 'u_2'))}\nfi`,
+      two: `if grep -q 'The answer (by a person): It is P1' two.prompt; then\n${print(isStubborn ? asks.replaceAll('U_1', 'u_3') : reportText('success', '- Did P1.'))}\nelse\n${print(asks.replaceAll('U_1', 'u_2'))}\nfi`,
     });
     const first = await world.run(taskOf(world, { agent: 'one' }));
     expect(first.task.status).toBe('blocked');
@@ -428,12 +433,57 @@ describe('doubt', () => {
       message: { type: 'question.answer', id: 'ask-1', status: 'answered', text: 'It is P1' },
       by: { kind: 'person', name: 'user' },
     });
-    const second = await world.run(
-      taskOf(world, { agent: 'two', policy: { max_retries: 1, retry_backoff_seconds: [0] } }),
-    );
+    return world;
+  }
+
+  test('what was answered before is told to the next attempt, also where there are no retries, and not asked again', async () => {
+    const world = await knownWorld();
+    const second = await world.run(taskOf(world, { agent: 'two', policy: { max_retries: 0 } }));
     expect(second.task).toMatchObject({ status: 'done', attempts: 2, summary: '- Did P1.' });
-    expect(second.told('run.judged')[0]).toMatchObject({ passed: false, code: 'E_BLOCKED' });
+    expect(second.told('task.transitioned').find(({ from }) => from === 'review')).toMatchObject({
+      to: 'ready',
+      reason: 'ask-1 was answered before: It is P1',
+    });
     expect(await world.store.questions()).toHaveLength(1);
+  });
+
+  test('who was told the answer and asks all the same is not tried for ever', async () => {
+    const world = await knownWorld(true);
+    const second = await world.run(taskOf(world, { agent: 'two', policy: { max_retries: 0 } }));
+    expect(second.task).toMatchObject({ status: 'review', attempts: 2, cause: { code: 'E_BLOCKED' } });
+    expect(second.told('run.judged')).toMatchObject([{ passed: false, code: 'E_BLOCKED' }]);
+  });
+
+  test('Baton dies after the report of one that asked what was answered before: it is tried again all the same', async () => {
+    const world = await knownWorld();
+    const [task] = await world.add(taskOf(world, { agent: 'two' }));
+    const { id = '' } = task ?? {};
+    const send = async (message: AnyMessage): Promise<readonly Task[]> => {
+      const answer = await world.store.send({ message, by: { kind: 'runtime', name: 'baton' } });
+      if (answer.kind === 'refused') throw new Error(answer.refusal.message);
+      return answer.tasks;
+    };
+    const supervisor = { pid: 2 ** 30, started: 'gone' };
+    const claimed = await send({
+      type: 'task.claim',
+      id,
+      claimer: { agent: 'two', any: true },
+      leaseMs: 1,
+      supervisor,
+    });
+    const run = claimed[0]?.run as Run;
+    const text = nodeText({
+      id: 'u_2',
+      type: 'Uncertainty',
+      confidence: 0.75,
+      data: { uncertainty_source: 'x', question: 'P0 or P1?', context: 'c' },
+    });
+    const ear = createGraphEar();
+    for (const found of detect(text)) ear.take(found);
+    await applyGraph(world.host, ear.said, speakerOf(claimed[0] as Task, run));
+    await send({ type: 'run.report', run: run.id, outcome: 'needs_review' });
+    await recover(world.host);
+    expect(await world.store.find(id)).toMatchObject({ status: 'ready' });
   });
 });
 
