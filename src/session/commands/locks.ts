@@ -1,8 +1,9 @@
 /** `#LOCK`, `#UNLOCK`, `#WAIT`, `#SIGNAL` (§12). A wait is over when the store says so: it is asked again whenever something has happened. */
 import { posix } from 'node:path';
-import type { Put, SessionJson } from '../../core/session.ts';
+import type { Put, SessionJson, Waiter } from '../../core/session.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import { type Call, failed, form, type Handler, type Said } from '../call.ts';
+import { listen } from '../news.ts';
 import { ask, replyTo } from '../refusals.ts';
 
 /** So often a waiter says that it still waits. */
@@ -53,7 +54,7 @@ export async function wait(call: Call): Promise<Said> {
   const until = now() + seconds * 1000;
   // From here on nothing is missed: what happens before the question is asked is seen by the question.
   let number: number | undefined;
-  const news = follow(call, await store.lastRecord(), (record) => matters(record, condition, number));
+  const news = await newsFor(call, (record) => matters(record, condition, number));
   try {
     for (;;) {
       const answer = await ask(call, { ...message, ...(number === undefined ? {} : { wait: number }) });
@@ -80,12 +81,6 @@ function soonest(session: SessionJson | undefined, condition: string, now: numbe
   return Math.min(Number.POSITIVE_INFINITY, ...left);
 }
 
-interface News {
-  /** Until something has happened in the session, or the time is over. */
-  wait(ms: number): Promise<void>;
-  stop(): void;
-}
-
 /** Whether a wait may be over by it: many wait at a time, and each need not ask whenever another does something. */
 function matters({ changes, sessions = [] }: StoredRecord, condition: string, number: number | undefined): boolean {
   // A task that is done, or a run that has ended with the locks it held.
@@ -93,35 +88,34 @@ function matters({ changes, sessions = [] }: StoredRecord, condition: string, nu
   const puts = sessions.flatMap(({ put }) => put);
   const isOf = ([table]: Put): boolean => table === 'locks' || table === 'reserved' || table === 'signals';
   if (puts.some((put) => isOf(put) && put[1] === condition)) return true;
-  // Told that it gives way; or somebody has given up, who may have been before it.
   return puts.some(([table, key, value]) => {
-    return table === 'waiters' && (key === String(number) || (value === null && !puts.some(isOf)));
+    if (table !== 'waiters') return false;
+    // Somebody is told to give way: itself, perhaps, before it knows its own number. Or has given up, and may have been before it.
+    if (value !== null) return key === String(number) || (value as Waiter).deadlock !== undefined;
+    return !puts.some(isOf);
   });
 }
 
-function follow(
+interface News {
+  /** Until something has happened that may matter, or the time is over. */
+  wait(ms: number): Promise<void>;
+  stop(): void;
+}
+
+async function newsFor(
   { store, session, signal: stopped }: Call,
-  after: number,
   isFor: (record: StoredRecord) => boolean,
-): News {
-  const ending = new AbortController();
+): Promise<News> {
   let isNew = false;
   let wake: (() => void) | null = null;
   const tell = (): void => {
     isNew = true;
     wake?.();
   };
+  const forget = await listen(store, session, (record) => {
+    if (record === null || isFor(record)) tell();
+  });
   stopped.addEventListener('abort', tell, { once: true });
-  void (async () => {
-    try {
-      for await (const record of store.eventsAfter({ after, session, follow: ending.signal })) {
-        if (isFor(record)) tell();
-      }
-    } catch {
-      // A store that is away is asked again at the next turn, and tells there what is wrong with it.
-      tell();
-    }
-  })();
   return {
     async wait(ms) {
       if (!isNew && !stopped.aborted) {
@@ -137,7 +131,7 @@ function follow(
       isNew = false;
     },
     stop() {
-      ending.abort();
+      forget();
       stopped.removeEventListener('abort', tell);
     },
   };
