@@ -6,6 +6,7 @@ import type { Store } from '../core/store.ts';
 import type { GraphUpdate } from '../protocol/output/schema.ts';
 import type { Routed } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';
+import { openQuestions } from '../runtime/open-questions.ts';
 import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
@@ -78,7 +79,7 @@ async function show(store: Store, input: GraphInput, answers: readonly Routed[],
   }
   for (const task of new Set(answers.map((answer) => answer.task)))
     if (task !== null) note(`${task} is the task of the next stage`);
-  const open = await store.questions({ open: true });
+  const open = await openQuestions(store);
   for (const question of open) if (ids.includes(question.about) || ids.includes(question.node)) note(asked(question));
 }
 

@@ -1,4 +1,5 @@
 /** `baton graph bridge`: many nodes into one summary node. What is chosen and how it is put together is not decided here (`core/bridge.ts`, `protocol/output/summary.ts`). */
+
 import { pick, type Scored, sharedConfidence, whyLeftOut } from '../core/bridge.ts';
 import { BatonError } from '../core/errors.ts';
 import { nodeId } from '../core/node.ts';
@@ -14,6 +15,7 @@ import { fieldsOfType } from '../protocol/output/templates.ts';
 import { nextStageOf } from '../protocol/output/type-defaults.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { escalation } from '../runtime/loading.ts';
+import { openQuestions } from '../runtime/open-questions.ts';
 import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { InSession } from './globals.ts';
@@ -141,7 +143,7 @@ async function chosen(
   as: string,
   session: string | undefined,
 ): Promise<{ nodes: readonly Scored[]; neighbours: readonly Scored[] }> {
-  const asked = new Set((await store.questions({ open: true })).flatMap(({ node, about }) => [node, about]));
+  const asked = new Set((await openQuestions(store)).flatMap(({ node, about }) => [node, about]));
   const candidates: WholeNode[] = [];
   const left: string[] = [];
   const filter = session === undefined ? {} : { session };

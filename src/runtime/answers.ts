@@ -8,11 +8,12 @@ import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Event } from '../core/laws/decision.ts';
 import type { Actor, AnyMessage, NextStage, TaskMessage } from '../core/laws/messages.ts';
 import { type ApprovalStatus, type Node, nodeId } from '../core/node.ts';
-import { type PersonsAnswer, QUESTION_ID, type Question } from '../core/question.ts';
+import { isVoid, type PersonsAnswer, QUESTION_ID, type Question } from '../core/question.ts';
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
+import { needsNoAnswer, openQuestions } from './open-questions.ts';
 import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
 import { stageAfter } from './stage-task.ts';
 
@@ -82,7 +83,9 @@ async function findAsked(store: Store, id: string): Promise<Asked> {
   const about = (await store.questions()).filter((question) =>
     task === undefined ? question.node === id || question.about === id : question.task === task.id,
   );
-  const open = about.filter(({ answer }) => answer === null);
+  const open: Question[] = [];
+  for (const question of about)
+    if (question.answer === null && !(await needsNoAnswer(store, question))) open.push(question);
   if (open.length > 1) {
     const names = open.map((question) => question.id).join(', ');
     throw new BatonError('E_USAGE', `expected one question about ${id}, got ${open.length}: ${names}`, 'name the one');
@@ -122,6 +125,8 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
   const { store } = parts;
   const { id } = question;
   if (question.answer !== null) throw answeredAlready(id, question.answer);
+  const before = question.task === null ? undefined : await store.find(question.task);
+  if (isVoid(question, before)) throw needless(question, before);
   const isSelfAsked = question.kind === 'uncertainty' && question.about === question.node;
   const kind = question.kind === 'approval' || !isSelfAsked ? 'approval' : 'uncertainty';
   const { status, text, comment } = meantBy(kind, question.options, word);
@@ -132,8 +137,12 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
     throw new BatonError('E_USAGE', `expected a stage with an approval only, got --next ${word.next} with ${status}`);
   }
   const next = isApproved && stage !== null && stage !== 'user' ? await nextStage(parts, question, stage) : null;
-  const before = question.task === null ? undefined : await store.find(question.task);
-  if (status === 'approved' && before?.status === 'review') await mergeFirst(parts, before);
+  const isLast =
+    before?.status === 'review' &&
+    !isSelfAsked &&
+    (await openQuestions(store)).every((other) => other.task !== before.id || other.id === id);
+  // A no to another of its questions may still come: then nothing of it is to be in the user's branch.
+  if (status === 'approved' && isLast) await mergeFirst(parts, before);
   if (before !== undefined && status !== 'rejected') await keepAgent(store, before, by);
   const last = await store.lastRecord();
   const answer = await send(store, by, {
@@ -164,6 +173,16 @@ const answeredAlready = (id: string, { status, by, at, text, comment }: PersonsA
     'E_ANSWERED',
     `${id} was answered already: ${status}${words === '' ? '' : ` (${words})`} by ${by} at ${isoTime(at)}`,
     'the first answer counts',
+  );
+};
+
+/** The law says the same; it is said here before anything is merged for it. */
+const needless = ({ id, task }: Question, asker: Task | undefined): BatonError => {
+  const why = asker === undefined ? 'is gone' : `is ${asker.status}`;
+  return new BatonError(
+    'E_ANSWERED',
+    `${id} need not be answered any more: ${task}, which asked, ${why}`,
+    `see: baton why ${task}`,
   );
 };
 

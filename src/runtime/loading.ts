@@ -8,6 +8,7 @@ import type { Node } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { Store, WholeNode } from '../core/store.ts';
 import { isFields } from '../protocol/text/fields.ts';
+import { openQuestions } from './open-questions.ts';
 
 /** A node as whoever loads it sees it, from the graph or from a report that is not applied yet. */
 export type Loadable = Pick<
@@ -77,8 +78,8 @@ export const noNode = (id: string): Refusal => ({
 });
 
 /** The open question about a node; undefined where there is none. */
-export async function openAbout(store: Pick<Store, 'questions'>, id: string): Promise<Question | undefined> {
-  return (await store.questions({ open: true })).find(({ about, node }) => about === id || node === id);
+export async function openAbout(store: Pick<Store, 'questions' | 'find'>, id: string): Promise<Question | undefined> {
+  return (await openQuestions(store)).find(({ about, node }) => about === id || node === id);
 }
 
 /** A node of the store, as far as the checklist lets it through. */

@@ -4,6 +4,7 @@ import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
 import { type Why, why } from '../core/why.ts';
+import { openQuestions } from './open-questions.ts';
 
 /** By id, or by external id: of the session, or of the only one that has it. */
 export async function findTask(store: Store, id: string, session?: string): Promise<Task> {
@@ -68,9 +69,7 @@ export async function whyTask(store: Store, task: Task, now: number): Promise<Wh
       others.set(parentId, await store.find(parentId));
     }
   }
-  const questions = isWaiting(task)
-    ? (await store.questions({ open: true })).filter((asked) => asked.task === task.id)
-    : [];
+  const questions = isWaiting(task) ? (await openQuestions(store)).filter((asked) => asked.task === task.id) : [];
   return why(task, await store.history(task.id), (other) => others.get(other), now, running, questions);
 }
 

@@ -7,6 +7,7 @@ import type { Store } from '../core/store.ts';
 import { isFinal, type Task, type TaskStatus } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
 import { isForPerson } from '../core/why.ts';
+import { openQuestions } from './open-questions.ts';
 
 export type InboxKind = 'approval' | 'uncertainty' | 'review' | 'failure';
 
@@ -34,7 +35,7 @@ const MOST_BLOCKED = 50;
 
 /** All that waits for a person, the oldest first. */
 export async function waitingFor(store: Store, session?: string): Promise<InboxItem[]> {
-  const questions = await store.questions({ open: true, ...(session === undefined ? {} : { session }) });
+  const questions = await openQuestions(store, session);
   const asking = new Set(questions.map(({ task }) => task));
   const waiting: Task[] = [];
   const dependents = new Map<string, Task[]>();

@@ -9,6 +9,7 @@ import { graphUpdateOf, handedOf } from '../../src/protocol/output/graph.ts';
 import type { GraphUpdate, Output } from '../../src/protocol/output/schema.ts';
 import { answersOf } from '../../src/runtime/answer-words.ts';
 import { type AnsweredItem, answerQuestion, type PersonsWord } from '../../src/runtime/answers.ts';
+import { loadNode } from '../../src/runtime/loading.ts';
 import { whyTask } from '../../src/runtime/lookup.ts';
 import { isAlwaysTold, namesOf, patternOf } from '../../src/runtime/notify-names.ts';
 import { type InboxItem, waitingFor } from '../../src/runtime/people-inbox.ts';
@@ -100,6 +101,8 @@ OUTPUT:
 
 interface World {
   readonly store: Store;
+  /** The tasks whose work was merged. */
+  readonly merged: string[];
   /** Moves on by a second with every look. */
   ok(message: TaskMessage | GraphMessage, by?: Actor): Promise<readonly Task[]>;
   add(...tasks: readonly Partial<NewTask>[]): Promise<string[]>;
@@ -116,8 +119,14 @@ function makeWorld(config: Config = CONFIG): World {
   let at = Date.parse('2026-11-16T08:00:00Z');
   const now = (): number => (at += 1_000);
   const store = openMemoryStore({ now });
+  const merged: string[] = [];
+  const merge = async ({ id }: Task): Promise<null> => {
+    merged.push(id);
+    return null;
+  };
   const world: World = {
     store,
+    merged,
     async ok(message, by = RUNTIME) {
       const answer = await store.send({ message, by });
       if (answer.kind === 'refused') throw new Error(`${answer.refusal.code}: ${answer.refusal.message}`);
@@ -152,7 +161,7 @@ function makeWorld(config: Config = CONFIG): World {
     },
     inbox: () => waitingFor(store),
     answer: (id, status, more = {}, by = PERSON) =>
-      answerQuestion({ store, config, now, workspace: '/w' }, { id, status, ...more }, by),
+      answerQuestion({ store, config, now, workspace: '/w', merge }, { id, status, ...more }, by),
     find: async (id) => (await store.find(id)) as Task,
     async events(type) {
       const found: Readonly<Record<string, unknown>>[] = [];
@@ -385,7 +394,67 @@ describe('an uncertainty', () => {
     });
     await world.answer('ask-2', 'approved');
     expect((await world.find(task)).status).toBe('review');
+    // A no may still come.
+    expect(world.merged).toEqual([]);
     expect((await world.inbox()).map(({ id }) => id)).toEqual(['ask-1']);
+    await world.answer(task, 'approved');
+    expect((await world.find(task)).status).toBe('done');
+    expect(world.merged).toEqual([task]);
+  });
+
+  test('of a task that was called off it is nobody’s to answer any more', async () => {
+    const world = makeWorld();
+    const [task = ''] = await world.add({});
+    await world.says(task, UNSURE, 'needs_review');
+    await world.ok({ type: 'task.cancel', id: task }, PERSON);
+    expect(await world.inbox()).toEqual([]);
+    for (const status of ['approved', 'changes_requested', 'rejected'] as const) {
+      for (const id of ['ask-1', 'spec_cache_20251028_110000', task]) {
+        await expect(world.answer(id, status)).rejects.toMatchObject({
+          code: 'E_ANSWERED',
+          message: `ask-1 need not be answered any more: ${task}, which asked, is cancelled`,
+        });
+      }
+    }
+    expect(world.merged).toEqual([]);
+  });
+
+  test('of a task that has failed since, the failure is asked about, and retry retries', async () => {
+    const world = makeWorld();
+    const [task = ''] = await world.add({});
+    await world.says(task, UNSURE, 'needs_review');
+    await world.ok({ type: 'task.move', id: task, to: 'ready' }, PERSON);
+    const run = await world.claim(task);
+    await world.ok({ type: 'run.fail', run, code: 'E_CREDENTIALS', message: 'no key', final: true });
+    expect(await world.inbox()).toMatchObject([{ id: task, kind: 'failure', options: [{ option: 'retry' }] }]);
+    const { answer } = await world.answer(task, 'answered', { text: 'retry' });
+    expect(answer).toMatchObject({ status: 'answered', text: null });
+    expect(await world.find(task)).toMatchObject({ status: 'ready', attempts: 0 });
+    expect(await world.inbox()).toEqual([]);
+  });
+
+  test('of an earlier run it keeps nobody from what a later one writes; the later one is what is looked at', async () => {
+    const world = makeWorld();
+    const [task = ''] = await world.add({ reviewRequired: true });
+    await world.says(task, UNSURE, 'needs_review');
+    await world.ok({ type: 'task.move', id: task, to: 'ready' }, PERSON);
+    await world.says(
+      task,
+      `[GRAPH_UPDATE]
+type: update_node
+node_id: spec_cache_20251028_110000
+metadata: { confidence: 0.95 }
+data: { purpose: more speed }
+handoff: { ready_for_next: true }
+[/GRAPH_UPDATE]`,
+      'done',
+    );
+    expect(await loadNode({ store: world.store, config: CONFIG }, 'spec_cache_20251028_110000')).toMatchObject({
+      node: { document: { data: { purpose: 'more speed' } } },
+    });
+    expect(await world.inbox()).toMatchObject([{ id: task, kind: 'review' }]);
+    const { waitsFor } = await whyTask(world.store, await world.find(task), 0);
+    expect(waitsFor).toMatchObject([{ ask: task }]);
     await world.answer(task, 'approved');
     expect((await world.find(task)).status).toBe('done');
   });

@@ -1,6 +1,8 @@
 /** `#ASK`, `#DEFINE`, `#SUMMARY`: what the session knows, from its state, its tasks and the graph. What nobody has said is `none`. */
+
 import type { Task } from '../../core/task.ts';
 import { COMMANDS, isBuiltIn } from '../../protocol/command/index.ts';
+import { openQuestions } from '../../runtime/open-questions.ts';
 import { type Call, list, type Said, text } from '../call.ts';
 import { brief, nodesOn, nodeWords, sessionTasks, speaksOf, wordsOf } from '../lookup.ts';
 import { projectCommands } from '../project-commands.ts';
@@ -62,7 +64,7 @@ export async function summary(call: Call): Promise<Said> {
   if (topic !== '') return text((await factsOn(call, topic)).join('; ') || 'none', { topic });
   const { store, session } = call;
   const tasks = await sessionTasks(call);
-  const questions = await store.questions({ open: true, session });
+  const questions = await openQuestions(store, session);
   const now = pressing(tasks);
   const parts = [
     tasks.length === 0 ? '' : counts(tasks),

@@ -1,4 +1,5 @@
 /** Work in a session: `#DELEGATE`, `#RETRY`, `#ESCALATE`, `#COORDINATE`, `#NEXT`, `#EVALUATE`. */
+
 import { BatonError } from '../../core/errors.ts';
 import { openDependency } from '../../core/laws/dependencies.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
@@ -10,6 +11,7 @@ import { asChild } from '../../runtime/door.ts';
 import type { Sender } from '../../runtime/doors.ts';
 import { createLiveRuns } from '../../runtime/live-runs.ts';
 import { MOST_TITLE } from '../../runtime/new-tasks.ts';
+import { openQuestions } from '../../runtime/open-questions.ts';
 import { isRefusal, ownTask } from '../../runtime/route-who.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { gitInfo } from '../../workspace/git.ts';
@@ -175,7 +177,7 @@ export async function next(call: Call): Promise<Said> {
   const items = ready
     .toSorted((a, b) => rank(a) - rank(b))
     .map((task) => `${TO_PRIORITY[task.priority]} ${task.title}`);
-  const questions = of === null ? await store.questions({ open: true, session }) : [];
+  const questions = of === null ? await openQuestions(store, session) : [];
   return list([
     ...items.map(brief),
     ...questions.map(({ id, question }) => brief(`${id}: ${question}`)),
