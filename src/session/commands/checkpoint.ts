@@ -87,7 +87,7 @@ async function status({ store, session, now }: Call): Promise<Said> {
   const last = facts?.['rolledBack'] as RolledBack | undefined;
   if (last === undefined) return text('none');
   const kept = last.kept === null ? '' : `, ${last.kept.split('/').at(-1)}`;
-  return text(`rolled_back:${last.to}${kept}, ${since(now() - last.at)}`);
+  return text(`rolled_back:${last.to}, ${since(now() - last.at)} ago${kept}`);
 }
 
 /** Null where the checkpoint has no files. */
@@ -104,13 +104,15 @@ async function preview(call: Call, id: string): Promise<Said> {
   const plan = await planOf(call, point);
   if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
   const back = (plan?.restored.length ?? 0) + (plan?.recreated.length ?? 0);
+  const keys = `${Object.keys(point.state).length} keys`;
+  if (plan === null) return text(`restores no files, ${keys}`);
   const parts = [
-    plan === null ? 'no files' : `restores ${back} files`,
-    plan === null || plan.removed.length === 0 ? '' : `removes ${plan.removed.length}`,
-    plan?.keeps === true ? 'keeps uncommitted' : '',
-    `${Object.keys(point.state).length} keys`,
+    `restores ${back}`,
+    ...(plan.removed.length === 0 ? [] : [`removes ${plan.removed.length}`]),
+    ...(plan.keeps ? ['stashes'] : []),
+    keys,
   ];
-  return text(parts.filter((part) => part !== '').join(', '));
+  return text(parts.join(', '));
 }
 
 async function goBack(call: Call, id: string, force: boolean): Promise<Said> {

@@ -1,7 +1,7 @@
 /** `#REPORT`: how an agent's tasks stand, from the store, its runs and the graph. A topic that has no rule is looked for in what was said. */
 import type { Letter } from '../../core/session.ts';
 import type { Task, TaskStatus } from '../../core/task.ts';
-import { budgetFor, bullets, smartLimit } from '../../protocol/command/index.ts';
+import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
 import { type Call, list, type Said, text } from '../call.ts';
 import { brief, isOf, nodesOn, nodeWords, plain, sessionTasks, speaksOf, thousands, whom } from '../lookup.ts';
@@ -19,7 +19,7 @@ const ORDER: readonly TaskStatus[] = [
   'cancelled',
 ];
 const WORDS: Readonly<Record<TaskStatus, string>> = {
-  'in-progress': 'in progress',
+  'in-progress': 'active',
   review: 'in review',
   blocked: 'blocked',
   deadletter: 'failed',
@@ -61,15 +61,23 @@ export async function report(call: Call): Promise<Said> {
   }
 }
 
-/** `implement_auth: 80%`. */
-async function progress({ store }: Call, tasks: readonly Task[]): Promise<string[]> {
+/** `Tests: pending`, and where there is no room for all of it `80% implement…`: how far it is matters most. */
+async function progress(call: Call, tasks: readonly Task[]): Promise<string[]> {
+  const { store, countTokens } = call;
+  const budget = roomFor(call, 'progress');
+  const room = budget.kind === 'list' ? (budget.totalTokens ?? budget.tokensPerItem) : Number.POSITIVE_INFINITY;
   return Promise.all(
     tasks.slice(0, MOST_LOOKED).map(async ({ id, title, status }) => {
       const percent = status === 'in-progress' ? await progressOf(store, id) : null;
-      return `${brief(title)}: ${percent === null ? WORDS[status] : `${Math.round(percent)}%`}`;
+      const stands = percent === null ? WORDS[status] : `${Math.round(percent)}%`;
+      const whole = `${brief(title)}: ${stands}`;
+      return exceedsTokens(whole, room, countTokens) ? `${stands} ${brief(title)}` : whole;
     }),
   );
 }
+
+const roomFor = ({ command }: Call, topic: string): Budget =>
+  budgetFor({ ...command, limit: smartLimit(command.limit, { topic }) });
 
 export function counts(tasks: readonly Task[]): string {
   const words = new Map<string, number>();
@@ -118,14 +126,14 @@ async function locks({ store, session, now }: Call, members: readonly string[] |
 
 /** Unread ones, the oldest first. What its own reader was shown whole is read. */
 async function messages(call: Call, members: readonly string[] | null): Promise<Said> {
-  const { store, session, speaker, command, countTokens } = call;
+  const { store, session, speaker, countTokens } = call;
   const { letters = {} } = (await store.session(session)) ?? {};
   const waiting = Object.entries(letters)
     .filter(([, { to }]) => members === null || members.includes(to))
     .sort(([a], [b]) => Number(a) - Number(b));
   const items = waiting.map(([, letter]) => lineOf(letter, members === null));
   const isReader = members?.length === 1 && members[0] === speaker.agent;
-  const budget = budgetFor({ ...command, limit: smartLimit(command.limit, { topic: 'messages' }) });
+  const budget = roomFor(call, 'messages');
   if (isReader && items.length > 0 && budget.kind === 'list') {
     const shown = bullets(items, { ...budget, countTokens }).split('\n');
     const whole = items.findIndex((item, i) => shown[i] !== `• ${item}`);

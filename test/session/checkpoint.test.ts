@@ -1,0 +1,278 @@
+/** Checkpoints and the way back, by command, on real repositories: files, state, variables, locks and tasks together, and nothing lost. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { countTokens } from '../../src/cli/tokens.ts';
+import type { AnyMessage } from '../../src/core/laws/messages.ts';
+import type { Task } from '../../src/core/task.ts';
+import { workOn } from '../../src/runtime/scheduler.ts';
+import { rollBackTo } from '../../src/workspace/restore.ts';
+import { EMMA, emma, REPORT_DONE } from '../runtime/small-agents.ts';
+import { taskOf, until } from '../runtime/world.ts';
+import { makeScene, type Scene, sceneOf } from './scene.ts';
+import { SESSION } from './talk.ts';
+
+const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
+const setting = (config: object = {}): Promise<Scene> =>
+  makeScene({ git: true, config: { ...EMMA, defaults: { sandbox: 'off' }, ...config } });
+
+async function send({ store }: Scene, message: AnyMessage): Promise<readonly Task[]> {
+  const answer = await store.send({ message, by: RUNTIME });
+  if (answer.kind === 'refused') throw new Error(`${answer.refusal.code} ${answer.refusal.message}`);
+  return answer.tasks;
+}
+
+/** A task that is done by nobody's process. */
+async function done(scene: Scene, title: string, dependsOn: readonly string[] = []): Promise<string> {
+  const [made] = await send(scene, {
+    type: 'task.add',
+    tasks: [{ title, session: SESSION, dependsOn, routing: { agent: 'emma' }, texts: { body: `${title}, whole` } }],
+  });
+  const id = made?.id ?? '';
+  await send(scene, { type: 'task.claim', id, claimer: { agent: 'emma' }, leaseMs: 60_000 });
+  await send(scene, { type: 'run.report', run: `${id}-r1`, outcome: 'done', summary: 'it is' });
+  await send(scene, { type: 'run.judge', run: `${id}-r1`, passed: true });
+  return id;
+}
+
+describe('the recovery flow of the document (§13)', () => {
+  test('checkpoint, a run that spoils files and fails, diff, rollback', async () => {
+    const scene = await setting();
+    for (let i = 1; i <= 5; i++) scene.write(`src/${i}.js`, 'one\ntwo\n');
+    scene.write('.gitignore', '.baton/\nignored.txt\n');
+    scene.write('ignored.txt', 'mine\n');
+    scene.git('add', '.');
+    scene.git('commit', '-qm', 'work');
+    for (let i = 1; i <= 8; i++) await scene.say(`#STATE:save:key_${i}:value_${i}`);
+    const [head, index] = [scene.git('rev-parse', 'HEAD'), readFileSync(scene.path('.git/index'))];
+    expect(await scene.say('#CHECKPOINT:create:manual:pre_deploy')).toBe('checkpoint_id:cp_001');
+    expect(readFileSync(scene.path('.git/index')).equals(index)).toBe(true);
+    expect(scene.git('rev-parse', 'refs/baton/s/cp_001^')).toBe(head);
+
+    // An agent changes files, and fails.
+    emma(scene, 'cat > /dev/null', 'for i in 1 2 3 4; do echo three >> src/$i.js; done', 'rm src/5.js', 'exit 3');
+    const ran = await scene.run(taskOf(scene, { agent: 'emma', session: { session_id: SESSION } }));
+    expect(ran.task.status).not.toBe('done');
+    await scene.say('#STATE:save:key_1:spoiled');
+    await scene.say('#STATE:save:key_9:new');
+    await scene.say('#LOCK:src/1.js:600');
+    scene.write('untracked.txt', 'made since\n');
+    scene.write('ignored.txt', 'still mine\n');
+
+    expect(await scene.say('#CHECKPOINT:diff:cp_001')).toBe('Files changed: 6, Lines: +5 -2');
+    expect(await scene.say('#ROLLBACK:dry-run:cp_001')).toBe('restores 5, removes 1, stashes, 8 keys');
+    expect(scene.read('untracked.txt')).toBe('made since\n');
+    const reply = await scene.say('#ROLLBACK:cp_001');
+    expect(reply.split('\n')).toEqual([
+      '→ Stashing uncommitted changes',
+      '→ kept:refs/baton/s/kept_001',
+      '→ Rolling back to cp_001',
+      '→ Files restored: 6',
+      '→ State restored: 8 keys',
+      'rolled_back:cp_001',
+    ]);
+    for (let i = 1; i <= 5; i++) expect(scene.read(`src/${i}.js`)).toBe('one\ntwo\n');
+    expect([scene.read('untracked.txt'), scene.read('ignored.txt')]).toEqual([null, 'still mine\n']);
+    expect(scene.git('show', 'refs/baton/s/kept_001:untracked.txt')).toBe('made since');
+    expect(scene.git('rev-parse', 'HEAD')).toBe(head);
+    expect(await scene.say('#STATE:load:key_1')).toBe('value_1');
+    expect(await scene.say('#STATE:load:key_9')).toBe('not_found');
+    expect(await scene.say('#LOCK:src/1.js:60')).toBe('locked');
+    expect(await scene.say('#ROLLBACK:status')).toMatch(/^rolled_back:cp_001, \d+s/);
+    expect(existsSync(join(scene.dir, 'journal'))).toBe(true);
+    // Twice is once.
+    expect(await scene.say('#ROLLBACK:cp_001')).toContain('→ Files restored: 0');
+  });
+});
+
+describe('tasks', () => {
+  test('what is done since is stale and made anew in its order; open ones begin again; what was done before stays', async () => {
+    const scene = await setting();
+    const before = await done(scene, 'before');
+    expect(await scene.say('#CHECKPOINT:create:milestone:half')).toBe('checkpoint_id:cp_001');
+    const first = await done(scene, 'first');
+    const second = await done(scene, 'second', [first]);
+    const [waits] = await send(scene, {
+      type: 'task.add',
+      tasks: [{ title: 'waits', session: SESSION, dependsOn: [second] }],
+    });
+    const under = await scene.claimed('emma');
+    expect(await scene.say('#ROLLBACK:cp_001')).toContain('→ Tasks made anew: 2\n');
+    const tasks = await scene.tasks();
+    const find = (id: string): Task => tasks.find((task) => task.id === id) as Task;
+    expect(find(before)).toMatchObject({ status: 'done', metadata: {} });
+    for (const id of [first, second]) expect(find(id)).toMatchObject({ status: 'done', metadata: { stale: true } });
+    const [again, after] = tasks.slice(-2) as [Task, Task];
+    expect([again.title, again.status, again.metadata]).toEqual(['first', 'ready', { anew: first }]);
+    expect([after.title, after.dependsOn]).toEqual(['second', [again.id]]);
+    expect(await scene.store.text(after.id, 'body')).toBe('second, whole');
+    expect(find(waits?.id ?? '').dependsOn).toEqual([after.id]);
+    expect(find(under.task.id)).toMatchObject({ status: 'ready', availableAt: 0, run: { status: 'cancelled' } });
+    // Those that are made anew already are not made again.
+    expect(await scene.say('#ROLLBACK:cp_001')).not.toContain('anew');
+  });
+
+  test('a TASK made anew is the same TASK under its new id, and can be run', async () => {
+    const scene = await setting();
+    emma(scene, 'cat > prompt.txt', REPORT_DONE);
+    await scene.say('#CHECKPOINT:create:manual:start');
+    const task = taskOf(scene, { agent: 'emma', objective: 'Write the poem.', session: { session_id: SESSION } });
+    expect((await scene.run(task)).task.status).toBe('done');
+    await scene.say('#ROLLBACK:cp_001');
+    const again = (await scene.tasks()).at(-1) as Task;
+    const envelope = JSON.parse((await scene.store.text(again.id, 'inputs/task.json')) ?? '');
+    expect(envelope.task).toMatchObject({ task_id: again.id, objective: 'Write the poem.' });
+    expect(scene.read('prompt.txt')).toBeNull();
+    await workOn(scene.host, {
+      only: [again.id],
+      parallel: 1,
+      untilEmpty: true,
+      leaving: new AbortController().signal,
+    });
+    expect((await scene.store.find(again.id))?.status).toBe('done');
+    expect(scene.read('prompt.txt')).toContain('Write the poem.');
+  });
+
+  test('a run that is at work is stopped before its files are touched, and begins again after', async () => {
+    const scene = await setting();
+    await scene.say('#CHECKPOINT:create:manual:start');
+    // It writes for as long as it lives, and it does not go at once.
+    emma(
+      scene,
+      'cat > /dev/null',
+      'trap "sleep 1; echo late > late.txt; exit 0" TERM',
+      'touch begun.txt; while :; do echo x >> busy.txt; sleep 0.05; done',
+    );
+    const [task] = await scene.add(taskOf(scene, { agent: 'emma', session: { session_id: SESSION } }));
+    const id = task?.id ?? '';
+    const stop = new AbortController();
+    const working = workOn(scene.host, { only: [id], parallel: 1, untilEmpty: false, leaving: stop.signal });
+    await until('it works', () => existsSync(scene.path('begun.txt')));
+    emma(scene, 'cat > /dev/null', 'echo second > second.txt', REPORT_DONE);
+    const reply = await scene.say('#ROLLBACK:cp_001');
+    expect(reply).toMatch(/rolled_back:cp_001$/);
+    // Nothing of the first run was written after the files were back.
+    expect([scene.read('busy.txt'), scene.read('late.txt')]).toEqual([null, null]);
+    await until('it works again', () => existsSync(scene.path('second.txt')));
+    await until('it has ended', () => scene.lives.some(({ status }) => status === 'done'));
+    stop.abort();
+    await working;
+    expect(scene.alive()).toEqual([]);
+  }, 60_000);
+});
+
+describe('what stands against it', () => {
+  test('no such checkpoint, another branch, a rebase, commits since', async () => {
+    const scene = await setting();
+    expect(await scene.say('#ROLLBACK:cp_009')).toBe('#ERROR:E002:unknown_checkpoint cp_009');
+    expect(await scene.say('#ROLLBACK:dry-run:cp_009')).toMatch(/^#ERROR:E002:unknown_checkpoint/);
+    expect(await scene.say('#CHECKPOINT:diff:cp_009')).toMatch(/^#ERROR:E002:unknown_checkpoint/);
+    expect(await scene.say('#ROLLBACK:status')).toBe('none');
+    await scene.say('#STATE:save:k:then');
+    await scene.say('#CHECKPOINT:create:manual:start');
+    await scene.say('#STATE:save:k:now');
+    scene.git('checkout', '-qb', 'other');
+    const refused = await scene.say('#ROLLBACK:cp_001:force');
+    expect(refused).toMatch(/^#ERROR:E002:the checkpoint was taken on main/);
+    expect(countTokens(refused.slice('#ERROR:E002:'.length))).toBeLessThanOrEqual(10);
+    scene.git('checkout', '-q', 'main');
+    mkdirSync(scene.path('.git/rebase-merge'));
+    expect(await scene.say('#ROLLBACK:cp_001:force')).toMatch(/^#ERROR:E002:nothing is rolled back while a rebase/);
+    rmSync(scene.path('.git/rebase-merge'), { recursive: true });
+    expect(await scene.say('#STATE:load:k')).toBe('now');
+    scene.write('more.txt', 'more\n');
+    scene.git('add', '.');
+    scene.git('commit', '-qm', 'more');
+    expect(await scene.say('#ROLLBACK:cp_001')).toBe('#ERROR:E002:1 commit since, add :force');
+    expect(scene.read('more.txt')).toBe('more\n');
+    expect(await scene.say('#ROLLBACK:cp_001:force')).toMatch(/rolled_back:cp_001$/);
+    expect([scene.read('more.txt'), scene.git('log', '-1', '--format=%s')]).toEqual([null, 'more']);
+    expect(await scene.say('#STATE:load:k')).toBe('then');
+  });
+
+  test('only who leads goes back; a run that leads goes on', async () => {
+    const scene = await setting();
+    await scene.say('#CHECKPOINT:create:manual:start');
+    expect(await scene.as(await scene.claimed('emma'), '#ROLLBACK:cp_001')).toMatch(/^#ERROR:E005:/);
+    const lead = await scene.claimed('emma', { leads: true });
+    const other = await scene.claimed('emma');
+    expect(await scene.as(lead, '#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
+    expect((await scene.store.find(lead.task.id))?.status).toBe('in-progress');
+    expect((await scene.store.find(other.task.id))?.status).toBe('ready');
+  });
+});
+
+describe('what is unusual', () => {
+  test('without a repository state and tasks are bound, and that is said', async () => {
+    const scene = await makeScene({ config: EMMA });
+    await scene.say('#STATE:save:k:then');
+    expect(await scene.say('#CHECKPOINT:create:manual:bare')).toBe(
+      'checkpoint_id:cp_001\n→ no repository: files are not in it',
+    );
+    await scene.say('#STATE:save:k:now');
+    scene.write('new.txt', 'new\n');
+    expect(await scene.say('#CHECKPOINT:diff:cp_001')).toBe('no files in it: no repository');
+    expect(await scene.say('#ROLLBACK:cp_001')).toContain('→ State restored: 1 keys\nrolled_back:cp_001');
+    expect([await scene.say('#STATE:load:k'), scene.read('new.txt')]).toEqual(['then', 'new\n']);
+  });
+
+  test('with `git: branch` it is a commit on the branch; of a run that does not lead it is not', async () => {
+    const scene = await setting({ git: 'branch' });
+    scene.write('a.txt', 'a\n');
+    expect(await scene.say('#CHECKPOINT:create:manual:before_refactor')).toBe('checkpoint_id:cp_001');
+    expect(scene.git('log', '-1', '--format=%s')).toBe('Checkpoint: before_refactor [cp_001]');
+    const head = scene.git('rev-parse', 'HEAD');
+    expect(await scene.as(await scene.claimed('emma'), '#CHECKPOINT:create:auto:mine')).toBe('checkpoint_id:cp_002');
+    expect(scene.git('rev-parse', 'HEAD')).toBe(head);
+  });
+
+  test('the list is short, the latest first', async () => {
+    const scene = await setting();
+    expect(await scene.say('#CHECKPOINT:list')).toBe('none');
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await scene.say(`#CHECKPOINT:create:auto:${name}`);
+    const lines = (await scene.say('#CHECKPOINT:list')).split('\n');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toMatch(/^• cp_006 f/);
+    expect(lines.at(-1)).toBe('• +2 more');
+  });
+
+  test('stopped between files and state, it is completed by rolling back again', async () => {
+    const scene = await setting();
+    await scene.say('#STATE:save:k:then');
+    await scene.say('#CHECKPOINT:create:manual:start');
+    await scene.say('#STATE:save:k:now');
+    scene.write('untracked.txt', 'mine\n');
+    const git = (await scene.store.session(SESSION))?.checkpoints?.['cp_001']?.git;
+    if (git == null) throw new Error('no files');
+    // As far as a Baton came that was killed then.
+    const keepRef = 'refs/baton/s/kept_001';
+    const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
+    await send(scene, { type: 'session.hold', session: SESSION, to: 'cp_001', keep: keepRef, speaker });
+    await rollBackTo({ workspace: scene.workspace, exclude: [scene.dir], checkpoint: git, keepRef });
+    expect(await scene.say('#ROLLBACK:status')).toBe('rolling_back:cp_001');
+    expect(await scene.say('#STATE:load:k')).toBe('now');
+
+    const later = sceneOf(scene);
+    expect(await later.say('#ROLLBACK:cp_001')).toContain(`→ kept:${keepRef}`);
+    expect(await later.say('#STATE:load:k')).toBe('then');
+    expect(scene.git('show', `${keepRef}:untracked.txt`)).toBe('mine');
+    expect(scene.git('for-each-ref', '--format=%(refname)', 'refs/baton/s')).not.toContain('kept_002');
+  });
+
+  test('before a run whose paths to write hold more than five files there is a checkpoint; else none', async () => {
+    const scene = await setting();
+    emma(scene, 'cat > /dev/null', REPORT_DONE);
+    for (let i = 0; i < 6; i++) scene.write(`many/${i}.txt`, 'x\n');
+    scene.write('few/1.txt', 'x\n');
+    const run = async (paths: readonly string[]): Promise<readonly string[]> => {
+      const access = { filesystem: { write_paths: [...paths] } };
+      await scene.run(taskOf(scene, { agent: 'emma', task: { access }, session: { session_id: SESSION } }));
+      const { checkpoints = {} } = (await scene.store.session(SESSION)) ?? {};
+      return Object.values(checkpoints).map(({ kind, name }) => `${kind} ${name}`);
+    };
+    expect(await run(['few'])).toEqual([]);
+    expect(await run(['few', 'many'])).toEqual([expect.stringMatching(/^auto before_TASK-.*-r1$/)]);
+    expect(scene.git('show', '--stat', '--format=', 'refs/baton/s/cp_001')).toContain('many/0.txt');
+    writeFileSync(scene.path('few/2.txt'), 'x\n');
+  });
+});
