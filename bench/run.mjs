@@ -5,10 +5,11 @@ import { graph } from './graph.mjs';
 import { missed } from './measure.mjs';
 import { router } from './router.mjs';
 import { runs } from './runs.mjs';
+import { session } from './session.mjs';
 import { store } from './store.mjs';
 import { stream } from './stream.mjs';
 
 const only = process.argv[2];
-const parts = { 'cold-start': coldStart, decode, growth, stream, store, graph, runs, router };
+const parts = { 'cold-start': coldStart, decode, growth, stream, store, graph, runs, router, session };
 for (const [name, run] of Object.entries(parts)) if (only === undefined || only === name) run();
 process.exitCode = missed() > 0 ? 1 : 0;
