@@ -26,7 +26,10 @@ export function effectiveConfidence(graph: Graph, node: Node): number {
   const voices = [node];
   for (const other of others.sort((a, b) => b.confidence - a.confidence)) {
     if (voices.length > MOST_VOICES) break;
-    const isOwn = voices.every(({ createdBy }) => createdBy !== other.createdBy);
+    // One task is one source, by however many names it speaks.
+    const isOwn = voices.every(
+      ({ createdBy, task }) => createdBy !== other.createdBy && (task === null || task !== other.task),
+    );
     if (isOwn && !voices.some((voice) => isBetween(graph, voice, other))) voices.push(other);
   }
   if (voices.length === 1) return node.confidence;

@@ -7,6 +7,7 @@ import type { GraphMessage } from './messages.ts';
 import { type Asking, askAbout, isAskedAbout, thresholdOf } from './questions.ts';
 import { handOn } from './stages.ts';
 import { markStale } from './stale.ts';
+import { withMessage } from './told.ts';
 
 type Apply = Extract<GraphMessage, { type: 'graph.apply' }>;
 type AddNode = Extract<GraphUpdate, { kind: 'add-node' }>;
@@ -23,8 +24,7 @@ export function applyGraph(draft: Draft, message: Apply): Decision {
     if (task === null || task.run?.id !== run || !isRunning(task)) {
       return refused('E_STALE_RUN', `${run} is not the current run of ${task?.id ?? 'any task'}, or it has ended`);
     }
-    const before = saidBefore(draft, task, run);
-    if (before.length > 0) return same(...before);
+    if (task.messages.includes(markOf(run))) return same(...saidBefore(draft, task, run));
   }
   const session = task?.session ?? message.session ?? DEFAULT_SESSION;
   const asking: Asking = { draft, task: task?.id ?? null, run: run ?? null, session, handed: message.handed ?? null };
@@ -55,13 +55,17 @@ export function applyGraph(draft: Draft, message: Apply): Decision {
   if (about.length === 0)
     return refused('E_SCHEMA_VALIDATION', 'expected a change of the graph or a node to hand on, got neither');
   if (draft.graph.changes.length === 0 && message.next === undefined) return same(...about);
+  if (task !== null && run !== undefined) draft.set(task.id, withMessage(task, markOf(run)));
   return draft.decision(session, about);
 }
 
-/** What this run has written down of the graph already. */
+/** A run's word on the graph is taken once; this marks that it was. */
+const markOf = (run: string): string => `graph:${run}`;
+
+/** What a run has written down of the graph already. */
 function saidBefore(draft: Draft, task: Task, run: string): string[] {
   const nodes = draft.graph.madeBy(task.id).filter((id) => draft.graph.node(id)?.run === run);
-  const questions = [...draft.slice.openQuestions()].filter((question) => question.run === run);
+  const questions = [...draft.slice.questionsOf(task.id)].filter((question) => question.run === run);
   const next = [...draft.dependents(task.id)].filter((id) => draft.task(id)?.metadata['handedRun'] === run);
   return [...nodes.map((id) => `node:${id}`), ...questions.map(({ id }) => `question:${id}`), ...next];
 }

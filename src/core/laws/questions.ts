@@ -90,14 +90,19 @@ type Asked = Pick<
   'kind' | 'question' | 'options' | 'reason' | 'node' | 'about' | 'nextStage' | 'requiredFields' | 'optionalFields'
 >;
 
+/** A person reads it; more is in the node. */
+const MOST_QUESTION = 1_000;
+
 function open({ draft, task, run, session }: Asking, asked: Asked): string[] {
   const id = `ask-${draft.graph.nextQuestion()}`;
   const key = asked.kind === 'approval' ? id : questionKey(asked.question, asked.options);
-  draft.graph.putQuestion({ ...asked, id, session, task, run, since: draft.now, key, answer: null });
+  const question = asked.question.slice(0, MOST_QUESTION);
+  const reason = asked.reason === null ? null : asked.reason.slice(0, MOST_QUESTION);
+  draft.graph.putQuestion({ ...asked, question, reason, id, session, task, run, since: draft.now, key, answer: null });
   draft.event('question.opened', task, run, {
     question: id,
     kind: asked.kind,
-    text: asked.question,
+    text: question,
     node: asked.node,
     about: asked.about,
   });
@@ -257,13 +262,15 @@ const isFields = (value: unknown): value is Fields =>
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
 const MOST_OPTIONS = 20;
+const MOST_OPTION = 300;
 
 function optionsOf(value: unknown): Option[] {
   if (!Array.isArray(value)) return [];
   return value.slice(0, MOST_OPTIONS).flatMap((item: unknown): Option[] => {
-    if (typeof item === 'string') return [{ option: item, impact: null }];
+    if (typeof item === 'string') return [{ option: item.slice(0, MOST_OPTION), impact: null }];
     const option = isFields(item) ? text(item['option']) : null;
-    return option === null ? [] : [{ option, impact: text((item as Fields)['impact']) }];
+    const impact = text((item as Fields)['impact'])?.slice(0, MOST_OPTION) ?? null;
+    return option === null ? [] : [{ option: option.slice(0, MOST_OPTION), impact }];
   });
 }
 

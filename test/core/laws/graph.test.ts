@@ -165,9 +165,21 @@ describe('who may write', () => {
     const message = apply([node('a')], { task, run });
     world.ok(message, AGENT);
     expect(world.ask(message, AGENT)).toEqual({ kind: 'same', about: ['node:a'] });
+    const edges = apply([edge('a', 'a2', 'x')], { task, run });
+    expect(world.ask(edges, AGENT).kind).toBe('same');
     world.report(run);
     expect(no(world, apply([node('b')], { task, run }), AGENT)).toBe('E_STALE_RUN');
     expect(no(world, apply([node('b')], { task: 'TASK-1', run }), AGENT)).toBe('E_NOT_FOUND');
+  });
+
+  test('what a run says of edges alone counts once too', () => {
+    const world = createWorld();
+    world.ok(apply([node('a'), node('b')]));
+    const task = world.addOne();
+    const run = world.claim({ id: task });
+    const message = apply([edge('a', 'b', 'x')], { task, run });
+    world.ok(message, AGENT);
+    expect(world.ask(message, AGENT).kind).toBe('same');
   });
 
   test('a later run of a task writes its node anew, and what was made of the old one is stale', () => {
