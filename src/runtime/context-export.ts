@@ -34,6 +34,8 @@ export interface Exported {
   readonly text: string;
   /** Keys, variables and tasks that are in it. */
   readonly items: number;
+  /** The time of the latest change that it knows. */
+  readonly upTo: number;
 }
 
 const MOST_TASKS = 200;
@@ -90,7 +92,11 @@ export function contextExport({ filter, ...context }: ExportContext): Exported {
   };
   const count = (of: object): number => Object.keys(of).length;
   const items = count(persistent) + count(temporary) + count(configuration) + latest.length;
-  return { text: writeYaml(redactDeep(value)), items };
+  const times = [
+    ...Object.values(remembered?.state ?? {}).map(({ at }) => at),
+    ...context.tasks.map((task) => task.updatedAt),
+  ];
+  return { text: writeYaml(redactDeep(value)), items, upTo: times.reduce((last, at) => Math.max(last, at), 0) };
 }
 
 function tasksOf(latest: readonly Task[], left: number, progress: ExportInput['progress']): object {

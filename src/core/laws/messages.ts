@@ -352,7 +352,14 @@ export type SessionMessage =
       readonly done?: readonly { readonly task: string; readonly summary: string }[];
       readonly speaker: Speaker;
     }
-  | { readonly type: 'session.exported'; readonly session: string; readonly file: string; readonly items: number }
+  | {
+      readonly type: 'session.exported';
+      readonly session: string;
+      readonly file: string;
+      readonly items: number;
+      /** The time of the latest change that is in it, where all that has changed is: the next one goes on from there. */
+      readonly upTo?: number;
+    }
   /** All that was not exported is forgotten. */
   | { readonly type: 'session.end'; readonly session: string; readonly speaker: Speaker };
 

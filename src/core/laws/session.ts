@@ -133,9 +133,9 @@ export function delegated(draft: Draft, { session: id, agent, task }: Of<'sessio
   return draft.decision(id, []);
 }
 
-export function exported(draft: Draft, { session: id, file, items }: Of<'session.exported'>): Decision {
+export function exported(draft: Draft, { session: id, file, items, upTo }: Of<'session.exported'>): Decision {
   begin(draft, id);
-  draft.put(id, 'facts', 'exported', draft.now);
+  if (upTo !== undefined) draft.put(id, 'facts', 'exported', upTo);
   draft.event('context.exported', null, null, { file, items });
   return draft.decision(id, []);
 }

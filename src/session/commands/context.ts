@@ -93,7 +93,7 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
   // Only what was exported before is written over.
   if (there !== null && !looksLikeCapsule(there)) return failed('E005', `not_a_context_file ${named}`);
   const { commit } = await gitPlace(call);
-  const { text, items } = contextExport({
+  const { text, items, upTo } = contextExport({
     ...(await exportInput(store, session)),
     now: call.now(),
     commit,
@@ -109,7 +109,14 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
     await rm(own, { force: true });
     return failed('E002', `not_written ${(cause as NodeJS.ErrnoException).code ?? String(cause)}`);
   }
-  const answer = await ask(call, { type: 'session.exported', session, file: path, items });
+  const isWhole = filter === 'standard' || filter === 'all' || filter === 'incremental';
+  const answer = await ask(call, {
+    type: 'session.exported',
+    session,
+    file: path,
+    items,
+    ...(isWhole ? { upTo } : {}),
+  });
   if ('said' in answer) return answer.said;
   const size = thousands(Buffer.byteLength(text));
   return form(

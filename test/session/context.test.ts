@@ -1,0 +1,263 @@
+/** A session's context as a file, and from one (§16): filters, merging, and what is refused of a file that anybody may have written. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { readYaml } from '../../src/protocol/text/yaml.ts';
+import { EMMA } from '../runtime/small-agents.ts';
+import { taskOf, until } from '../runtime/world.ts';
+import { makeScene, type Scene } from './scene.ts';
+import { SESSION, voiceOf } from './talk.ts';
+
+let scene: Scene;
+beforeEach(async () => {
+  scene = await makeScene({ git: true, config: EMMA });
+});
+
+type Parsed = Record<string, Record<string, unknown>>;
+function parsed(name: string): Parsed {
+  const read = readYaml(readFileSync(scene.path(name), 'utf8'));
+  if (!read.ok) throw new Error(read.reason);
+  return read.value as Parsed;
+}
+
+/** A session with something of everything in it. */
+async function filled(): Promise<void> {
+  await scene.say('#STATE:save:design:hexagonal:persistent');
+  await scene.say('#STATE:save:scratch:temporary note');
+  await scene.as(voiceOf('orchestrator'), '{{TECH_STACK}}: "Node,React"');
+  await scene.say('#DELEGATE:emma:implement_auth:P1');
+  await scene.say('#DELEGATE:emma:write_docs:P3');
+}
+
+describe('export', () => {
+  test('in the form of the document, written whole, for its owner', async () => {
+    await filled();
+    const head = scene.git('rev-parse', 'HEAD');
+    const reply = await scene.say('#CONTEXT:export:./context/session_final.ctx');
+    expect(reply.split('\n')).toEqual([
+      'exported:5 items',
+      `→ git_ref:${head.slice(0, 12)}`,
+      expect.stringMatching(/^→ file:\.\/context\/session_final\.ctx \([\d.]+k?\)$/),
+    ]);
+    const ids = (await scene.tasks()).map(({ id }) => id);
+    expect(parsed('context/session_final.ctx')).toMatchObject({
+      version: '1.1.0',
+      exported: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      session_id: SESSION,
+      git_checkpoint: head,
+      state: { persistent: { design: 'hexagonal' }, temporary: {} },
+      tasks: { completed: [], in_progress: {}, pending: expect.arrayContaining(ids) },
+      configuration: { PROJECT_NAME: 'ws', TECH_STACK: 'Node,React' },
+    });
+    expect(readdirSync(scene.path('context'))).toEqual(['session_final.ctx']);
+    expect(statSync(scene.path('context/session_final.ctx')).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ['all', 6, { persistent: { design: 'hexagonal' }, temporary: { scratch: 'temporary note' } }, 2, 2],
+    ['critical', 3, { persistent: { design: 'hexagonal' }, temporary: {} }, 0, 2],
+    ['tasks', 2, { persistent: {}, temporary: {} }, 2, 0],
+    ['state', 2, { persistent: { design: 'hexagonal' }, temporary: { scratch: 'temporary note' } }, 0, 0],
+  ])('%s', async (filter, items, state, tasks, configuration) => {
+    await filled();
+    expect(await scene.say(`#CONTEXT:export:x.ctx:${filter}`)).toContain(`exported:${items} items\n`);
+    const file = parsed('x.ctx');
+    expect(file['state']).toEqual(state);
+    expect(file['tasks']?.['pending']).toHaveLength(tasks);
+    expect(Object.keys(file['configuration'] ?? {})).toHaveLength(configuration);
+  });
+
+  test('incremental has what changed since the last export', async () => {
+    await filled();
+    const began = Date.now();
+    await scene.say('#CONTEXT:export:x.ctx:all');
+    await until('another millisecond', () => Date.now() > began);
+    await scene.say('#STATE:save:later:yes');
+    await scene.say('#CONTEXT:export:y.ctx:incremental');
+    const file = parsed('y.ctx');
+    expect(file['state']).toEqual({ persistent: {}, temporary: { later: 'yes' } });
+    expect(file['tasks']?.['pending']).toEqual([]);
+  });
+
+  test('secrets are not written out', async () => {
+    await scene.say('#STATE:save:key:password=hunter2:persistent');
+    await scene.say('#CONTEXT:export:x.ctx');
+    expect(readFileSync(scene.path('x.ctx'), 'utf8')).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['../out.ctx'],
+    ['/tmp/out.ctx'],
+    ['link/out.ctx'],
+    ['dangling'],
+    ['.git/config'],
+    ['.baton/x.ctx'],
+    ['a/../../out.ctx'],
+  ])('never outside, through links, or into what is not ours: %s', async (path) => {
+    symlinkSync(scene.root, scene.path('link'));
+    symlinkSync(join(scene.root, 'nothing-yet'), scene.path('dangling'));
+    const config = readFileSync(scene.path('.git/config'), 'utf8');
+    expect(await scene.say(`#CONTEXT:export:${path}`)).toMatch(/^#ERROR:E005:/);
+    expect(existsSync(join(scene.root, 'out.ctx')) || existsSync(join(scene.root, 'nothing-yet'))).toBe(false);
+    expect(readFileSync(scene.path('.git/config'), 'utf8')).toBe(config);
+  });
+
+  test('nothing is written over but what was exported before', async () => {
+    expect(await scene.say('#CONTEXT:export:README.md')).toMatch(/^#ERROR:E005:not_a_context_file/);
+    expect(scene.read('README.md')).toBe('hello\n');
+    mkdirSync(scene.path('folder'));
+    expect(await scene.say('#CONTEXT:export:folder')).toMatch(/^#ERROR:E002:/);
+    await scene.say('#CONTEXT:export:x.ctx');
+    await scene.say('#STATE:save:k:v:persistent');
+    expect(await scene.say('#CONTEXT:export:x.ctx')).toMatch(/^exported:2 items/);
+  });
+
+  test('a run writes only where it may', async () => {
+    const voice = await scene.claimed('emma');
+    expect(await scene.as(voice, '#CONTEXT:export:x.ctx')).toMatch(/^exported:/);
+    const [task] = await scene.add(
+      taskOf(scene, {
+        agent: 'emma',
+        task: { access: { filesystem: { write_paths: ['only'] } } },
+      }),
+    );
+    const run = `${task?.id}-r1`;
+    await scene.store.send({
+      message: { type: 'task.claim', id: task?.id ?? '', claimer: { agent: 'emma' }, leaseMs: 60_000 },
+      by: { kind: 'runtime', name: 'baton' },
+    });
+    const bound = voiceOf('emma', { run }, task?.session);
+    expect(await scene.as(bound, '#CONTEXT:export:y.ctx')).toMatch(/^#ERROR:E005:not_allowed/);
+    expect(await scene.as(bound, '#CONTEXT:export:only/y.ctx')).toMatch(/^exported:/);
+  });
+});
+
+describe('import', () => {
+  test('a new session goes on from it', async () => {
+    await filled();
+    const head = scene.git('rev-parse', 'HEAD').slice(0, 12);
+    await scene.say('#CONTEXT:export:x.ctx:all');
+    const reply = await scene.say('#CONTEXT:import:x.ctx', 'next');
+    expect(reply.split('\n')).toEqual([
+      `→ validated:git_ref:${head}`,
+      'imported:6 items',
+      '→ tasks:0 active, 2 pending',
+      '→ ready to resume',
+    ]);
+    expect(await scene.say('#STATE:load:design', 'next')).toBe('hexagonal');
+    expect(await scene.say('#STATE:save:stack:{{TECH_STACK}}', 'next')).toBe('saved:stack');
+    expect(await scene.say('#STATE:load:stack', 'next')).toBe('Node,React');
+    // They are here already, in their own session.
+    expect(await scene.tasks('next')).toEqual([]);
+  });
+
+  test('tasks of another project become tasks here, once', async () => {
+    scene.write(
+      'x.ctx',
+      [
+        'version: 1.1.0',
+        'exported: 2024-01-15T14:30:00Z',
+        'session_id: ctx_789',
+        'git_checkpoint: abc123',
+        'state:\n  persistent:\n    key: value\n  temporary:\n    count: 3',
+        'tasks:\n  completed: [task1, task2]\n  in_progress:\n    task3: 80%\n  pending: [task4, task5]',
+        'configuration:\n  PROJECT_NAME: MyProject\n  TECH_STACK: Node,React',
+      ].join('\n'),
+    );
+    expect((await scene.say('#CONTEXT:import:x.ctx')).split('\n')).toEqual([
+      '→ missing:git_ref:abc123',
+      'imported:9 items',
+      '→ tasks:1 active, 2 pending',
+      '→ ready to resume',
+    ]);
+    expect(await scene.say('#STATE:load:count')).toBe('3');
+    const made = async (): Promise<unknown> =>
+      (await scene.tasks()).map(({ externalId, status }) => `${externalId} ${status}`);
+    expect(await made()).toEqual(['task3 ready', 'task4 backlog', 'task5 backlog']);
+    await scene.say('#CONTEXT:import:x.ctx');
+    expect(await made()).toHaveLength(3);
+  });
+
+  test('merge keeps what is there, replace does not', async () => {
+    scene.write('x.ctx', 'version: 1.1.0\nsession_id: a\nstate:\n  persistent:\n    one: new\n    two: new\n');
+    await scene.say('#STATE:save:one:old');
+    await scene.say('#STATE:save:zero:old');
+    const reply = await scene.say('#CONTEXT:import:x.ctx:merge');
+    expect(reply).toContain('imported:2 items\n→ merged:1 new items\n→ updated:1 existing items');
+    expect([await scene.say('#STATE:load:one'), await scene.say('#STATE:load:zero')]).toEqual(['new', 'old']);
+    await scene.say('#CONTEXT:import:x.ctx:replace');
+    expect([await scene.say('#STATE:load:one'), await scene.say('#STATE:load:zero')]).toEqual(['new', 'not_found']);
+  });
+
+  const HEAD = 'version: 1.1.0\nsession_id: a\n';
+  test.each([
+    ['version: 2.0.0\nsession_id: a\n', /^#ERROR:E002:incompatible_version 2\.0\.0$/],
+    ['version: 1.2.0\nsession_id: a\n', /^#ERROR:E002:incompatible_version 1\.2\.0$/],
+    ['session_id: a\n', /^#ERROR:E002:not_a_context_file/],
+    ['just words', /^#ERROR:E002:not_a_context_file/],
+    [`${HEAD}state: &all\n  persistent: {a: b}\n`, /^#ERROR:E002:not_a_context_file/],
+    [`${HEAD}state:\n  persistent: {a: &x b, c: *x}\n`, /^#ERROR:E002:not_a_context_file/],
+    [`${HEAD}state: [1, 2]\n`, /^#ERROR:E002:/],
+    [`${HEAD}state:\n  persistent:\n    "a key": v\n`, /^#ERROR:E002:/],
+    [`${HEAD}state:\n  persistent:\n    a: {b: c}\n`, /^#ERROR:E002:/],
+    [`${HEAD}state:\n  persistent:\n    a: ${'word '.repeat(40)}\n`, /^#ERROR:E004:/],
+    [
+      `${HEAD}state:\n  persistent:\n${Array.from({ length: 21 }, (_, i) => `    k${i}: v\n`).join('')}`,
+      /^#ERROR:E003:/,
+    ],
+    [`${HEAD}tasks: 7\n`, /^#ERROR:E002:/],
+    [`${HEAD}a: [[[[`, /^#ERROR:E002:not_a_context_file/],
+    [`${HEAD}# ${'x'.repeat(1024 * 1024)}`, /^#ERROR:E002:over_1_MB/],
+  ])('refuses %j', async (text, expected) => {
+    await scene.say('#STATE:save:k:before');
+    scene.write('x.ctx', text);
+    expect(await scene.say('#CONTEXT:import:x.ctx:replace')).toMatch(expected);
+    expect(await scene.say('#CONTEXT:validate:x.ctx')).toMatch(expected);
+    expect(await scene.say('#STATE:load:k')).toBe('before');
+  });
+
+  test('what is not known is left out, and said', async () => {
+    scene.write('x.ctx', `${HEAD}surprise: 1\nstate:\n  persistent: {a: b}\nconfiguration: {lower: x, UPPER: y}\n`);
+    const reply = await scene.say('#CONTEXT:import:x.ctx');
+    expect(reply).toContain('imported:2 items');
+    expect(reply).toMatch(/→ warning:.*surprise.*left out\n→ warning:.*lower.*left out/);
+  });
+
+  test('no file, a folder, a place outside', async () => {
+    expect(await scene.say('#CONTEXT:import:nothing.ctx')).toBe('#ERROR:E002:no_file nothing.ctx');
+    mkdirSync(scene.path('folder'));
+    expect(await scene.say('#CONTEXT:import:folder')).toBe('#ERROR:E002:no_file folder');
+    expect(await scene.say('#CONTEXT:import:/etc/passwd')).toMatch(/^#ERROR:E005:/);
+    expect(await scene.say('#CONTEXT:validate:../x')).toMatch(/^#ERROR:E005:/);
+    expect(await scene.say('#CONTEXT:list:..')).toMatch(/^#ERROR:E005:/);
+  });
+
+  test('over the limit of keys nothing of it is taken', async () => {
+    for (let i = 0; i < 20; i++) await scene.say(`#STATE:save:k${i}:v`);
+    scene.write('x.ctx', `${HEAD}state:\n  persistent: {one_more: v}\n`);
+    expect(await scene.say('#CONTEXT:import:x.ctx')).toMatch(/^#ERROR:E003:/);
+    expect(await scene.say('#STATE:load:one_more')).toBe('not_found');
+  });
+});
+
+describe('list and validate', () => {
+  test('the newest first, with age and size; only context files', async () => {
+    expect(await scene.say('#CONTEXT:list:.')).toBe('none');
+    await scene.say('#CONTEXT:export:./context/a.ctx');
+    scene.write('context/notes.yaml', 'a: b\n');
+    expect(await scene.say('#CONTEXT:list:./context/:detailed')).toMatch(/^• a\.ctx \(\d+s ago, \d+\)$/);
+    expect(await scene.say('#CONTEXT:list:nowhere')).toBe('#ERROR:E002:no_folder nowhere');
+  });
+
+  test('a valid file in the form of the document', async () => {
+    await filled();
+    await scene.say('#CHECKPOINT:create:manual:here');
+    await scene.say('#CONTEXT:export:x.ctx');
+    expect((await scene.say('#CONTEXT:validate:x.ctx')).split('\n')).toEqual([
+      'valid',
+      '→ protocol v1.1',
+      '→ git_checkpoint:found',
+      '→ items:5 compatible',
+    ]);
+  });
+});
