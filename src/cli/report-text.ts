@@ -12,7 +12,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
   const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
   return [
     bold(`Session ${oneLine(report.session_id)}`),
-    `${totals.tasks} tasks (${by.map(([status, count]) => `${count} ${status}`).join(', ')}), ${totals.runs} runs, ${totals.retries} retries, ${totals.duration_seconds} s`,
+    `${totals.tasks} tasks${by.length === 0 ? '' : ` (${by.map(([status, count]) => `${count} ${status}`).join(', ')})`}, ${totals.runs} runs, ${totals.retries} retries, ${totals.duration_seconds} s`,
     ...section(
       'Tasks',
       report.delegation_graph.nodes.map(

@@ -90,10 +90,10 @@ function clearedOf(json: SessionJson | undefined): Cleared {
 
 function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, exported: readonly Exported[]): string {
   const counts = [
-    `${keys.length} keys${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`,
-    `${variables} variables`,
-    `${locks} locks`,
-    `${letters} unread messages`,
+    `${many(keys.length, 'key')}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`,
+    many(variables, 'variable'),
+    many(locks, 'lock'),
+    many(letters, 'unread message'),
   ];
   return [
     `Cleared: ${counts.join(', ')}`,
@@ -103,3 +103,5 @@ function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, 
     ...(lost.length === 0 ? [] : [yellow(`Not in any export: ${lost.join(', ')}`)]),
   ].join('\n');
 }
+
+const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -75,7 +75,8 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
       },
     });
   const { store, config, router: realRouter, now, workspace } = world.host;
-  const realDoor = (sender: Sender): Door => openDoor({ store, config, router: realRouter, sender, now, workspace });
+  const realDoor = (sender: Sender): Door =>
+    openDoor({ store, config, router: realRouter, sender, now, workspace, doLine: world.host.doLine });
   const stopping = new AbortController();
   const { heartbeatMs, stallMs, peerOf } = options;
   const api = createApi({

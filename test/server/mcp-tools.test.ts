@@ -61,6 +61,12 @@ const CALLS: readonly (readonly [tool: string, method: string, input: object, as
   ['baton_report', 'report', { status: 'success', summary: '- made', metrics: { files: '1' } }],
   ['baton_context', 'context', { maxChars: 300 }],
   ['baton_load', 'load', { node_id: 'n_1', require: ['summary'] }, { node: 'n_1', require: ['summary'] }],
+  [
+    'baton_do',
+    'do',
+    { line: '#STATE:save:a:b', session: 's', dryRun: true },
+    { line: '#STATE:save:a:b', session: 's', dryRun: true, timeoutMs: 54_000 },
+  ],
   ['baton_wait', 'wait', { taskIds: [TASK], timeoutMs: 10 }],
   ['baton_wait', 'wait', { taskIds: [TASK] }, { taskIds: [TASK], timeoutMs: 30_000 }],
 ];
@@ -77,7 +83,7 @@ test.each(CALLS.map(([tool, method, input, asked = input]) => ({ tool, method, i
   },
 );
 
-test('ten tools, each with what it takes and gives', async () => {
+test('eleven tools, each with what it takes and gives', async () => {
   const { client } = await connect();
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual([...new Set(CALLS.map(([tool]) => tool))]);

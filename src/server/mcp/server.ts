@@ -42,7 +42,7 @@ export function createMcpServer(door: Door, { look, inRun = false }: McpOptions 
 }
 
 const IN_RUN =
-  'You work on a task of Baton. baton_context says what you need to know. When you are done, report once with baton_report or aof_task_complete, and stop. Parts can be handed to others with aof_handoff or aof_task_create; baton_wait waits for them.';
+  'You work on a task of Baton. baton_context says what you need to know. When you are done, report once with baton_report or aof_task_complete, and stop. Parts can be handed to others with aof_handoff or aof_task_create; baton_wait waits for them. baton_do speaks in your session: locks, waits, messages to other agents.';
 const OUTSIDE =
   'Baton hands work between coding agents. Make tasks with aof_task_create, look at them with aof_task_list, wait for them with baton_wait.';
 
