@@ -18,7 +18,7 @@ import { childMessage, taskMessage } from './child.ts';
 import { madeEnvelope, OPEN } from './envelope.ts';
 import { dataOf, gapsOf, type Loadable, noNode, notLoadable } from './loading.ts';
 import { MOST_TITLE } from './new-tasks.ts';
-import { stageBody } from './stage-words.ts';
+import { criteriaOf, stageBody } from './stage-words.ts';
 import { stageOf } from './stages.ts';
 
 export interface StageParts {
@@ -70,7 +70,9 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
   const title = shorten(oneLine(`${stage}: ${summaryOf(node)}`), MOST_TITLE);
   const fields = [...new Set([...handing.required, ...handing.optional])].filter((field) => Object.hasOwn(data, field));
   const shown = Object.fromEntries(fields.map((field) => [field, data[field]]));
-  const criteria = criteriaOf(shown);
+  const criteria = criteriaOf(shown)
+    .slice(0, MOST_CRITERIA)
+    .map((item) => shorten(item, 500));
   const body = stageBody({ ...handing, output: handing.output ?? null, fields: shown, criteria, title });
   const session = producer?.session ?? handing.session ?? node.session ?? DEFAULT_SESSION;
   const message = withStage(
@@ -162,17 +164,7 @@ function summaryOf(node: Loadable): string {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-const CRITERIA = ['acceptance_criteria', 'success_criteria'];
 const MOST_CRITERIA = 100;
-
-/** What has to be true in the end, as the node says it. */
-function criteriaOf(fields: Readonly<Record<string, unknown>>): string[] {
-  const said = CRITERIA.flatMap((field) => fields[field] ?? []);
-  return said
-    .filter((item): item is string => typeof item === 'string' && item.trim() !== '')
-    .slice(0, MOST_CRITERIA)
-    .map((item) => shorten(oneLine(item), 500));
-}
 
 const priorityOf = (said: unknown): TaskPriority | undefined =>
   typeof said === 'string' ? TASK_PRIORITIES.find((priority) => priority === said.trim().toLowerCase()) : undefined;

@@ -95,7 +95,7 @@ test('a stage is told no more than fits, whatever stands in the node, and what i
     criteria: ['It works'],
     output: null,
   });
-  expect(body.length).toBeLessThan(25_000);
+  expect(body.length).toBeLessThanOrEqual(20_000);
   expect(body).toContain('summary: short');
   expect(body).toMatch(/Shortened here: .*more \(\d+ of 5\d{4} characters\).*baton graph load a_1/);
   const plain = stageBody({
@@ -111,6 +111,53 @@ test('a stage is told no more than fits, whatever stands in the node, and what i
   });
   // An agent that repeats what it was told has said nothing by that.
   expect(detect(plain).map(({ dialect }) => dialect)).toEqual(['unstructured']);
+});
+
+const TOLD = { title: 't', stage: 'dev', node: NODE, from: 'emma', required: [], optional: [], criteria: [] };
+const bodyWith = (fields: Readonly<Record<string, unknown>>, handoff: object = {}, criteria: string[] = []): string =>
+  stageBody({
+    ...TOLD,
+    node: { ...NODE, document: { data: fields } },
+    fields,
+    criteria,
+    output: {
+      _meta: { output_type: 'analysis', created_by: 'emma', confidence: 1 },
+      _handoff: { next_stage: 'dev', graph_node: 'a_1', required_fields: [], ...handoff },
+    },
+  });
+
+test('a stage is told no more than fits, whatever stands beside the node', () => {
+  const ids = (n: number, name = 'node'): string[] => Array.from({ length: n }, (_, i) => `${name}_${i}`);
+  const lists = Object.fromEntries(ids(500, 'list').map((name) => [name, ids(100)]));
+  const criteria = ids(100).map((id) => `${id} ${'x'.repeat(490)}`);
+  let deep: unknown = 1;
+  for (let i = 0; i < 300; i++) deep = [[deep], i];
+  const many = Object.fromEntries(ids(20_000, 'field').map((name) => [name, 1]));
+  const all = bodyWith(
+    { summary: 's', ...many, acceptance_criteria: criteria },
+    { detail_nodes: lists, inline_data: deep },
+    criteria,
+  );
+  expect(all.length).toBeLessThanOrEqual(20_000);
+  expect(all).toContain('summary: s\n');
+  expect(all).toMatch(/\d{5} more fields were asked for/);
+  expect(all).toMatch(/9\d more are not told here; all of it: .*baton graph load a_1/);
+  expect(all).toMatch(/Shortened here \(3000 of \d+ characters\); all of it is in inputs\/output.yaml/);
+  expect(all.match(/node_\d+[,\n]/g)?.length).toBeLessThanOrEqual(50);
+  expect(all).toContain('- list_0: node_0, node_1,');
+  expect(all).toContain('- 490 more lists');
+  expect(bodyWith({ log: '`'.repeat(50_000) }).length).toBeLessThanOrEqual(20_000);
+});
+
+test('what has to be true in the end is told once', () => {
+  const body = bodyWith({ summary: 's', acceptance_criteria: ['It works'], success_criteria: 'It lasts' }, {}, [
+    'It works',
+    'It lasts',
+  ]);
+  expect(body.match(/It works|It lasts/g)).toEqual(['It works', 'It lasts']);
+  expect(body).not.toContain('baton graph load');
+  // What is no sentence is told as it stands.
+  expect(bodyWith({ acceptance_criteria: [{ given: 'a user' }] })).toContain('- given: a user');
 });
 
 test('a report has at most 200 blocks', () => {
