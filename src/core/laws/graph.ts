@@ -81,18 +81,18 @@ function take(asking: Asking, update: GraphUpdate, message: Apply): Decision | n
   }
 }
 
-/** What only a person may write. */
+/** What only a person or Baton itself may write. */
 const isPersons = ({
   type,
   createdBy,
   outputType,
 }: Partial<Pick<Node, 'type' | 'createdBy' | 'outputType'>>): boolean =>
-  type === 'Approval' || createdBy === 'user' || outputType === 'approval';
+  type === 'Approval' || createdBy === 'user' || createdBy === 'baton' || outputType === 'approval';
 
 const onlyPersons = (id: string, who: string): Decision =>
   refused(
     'E_PERMISSION_DENIED',
-    `${id} would be a person's word (an Approval, or created_by user), and it came from ${who}`,
+    `${id} would be a person's or Baton's own word (an Approval, or created_by user or baton), and it came from ${who}`,
   );
 
 const notYours = ({ id, session: its }: Node, session: string): Decision =>
@@ -238,6 +238,13 @@ function putEdge(
     const node = draft.graph.node(id);
     if (node === undefined) return refused('E_NOT_FOUND', `the edge ${name} leads to nothing: there is no node ${id}`);
     if (isBound(draft) && node.session !== session) return notYours(node, session);
+  }
+  const asked = edge.relation === SUPERSEDES && isBound(draft) ? isAskedAbout(draft, edge.target) : null;
+  if (asked !== null) {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `${edge.target} is a person's to judge: ${asked} is about it, and ${draft.by.name} does not supersede it`,
+    );
   }
   if (edge.source === edge.target) return refused('E_CYCLE', `the edge ${name} leads from a node to itself`);
   const there = draft.graph.between(edge.source, edge.target);

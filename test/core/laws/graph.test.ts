@@ -138,7 +138,12 @@ describe('nodes', () => {
 describe('who may write', () => {
   test("an agent does not write a person's word", () => {
     const world = createWorld();
-    for (const fields of [{ type: 'Approval' }, { createdBy: 'user' }, { outputType: 'approval' }]) {
+    for (const fields of [
+      { type: 'Approval' },
+      { createdBy: 'user' },
+      { createdBy: 'baton' },
+      { outputType: 'approval' },
+    ]) {
       expect(no(world, apply([node('a', fields)]), AGENT)).toBe('E_PERMISSION_DENIED');
       expect(no(world, apply([node('a', fields)]), { kind: 'unknown', name: 'x' })).toBe('E_PERMISSION_DENIED');
     }

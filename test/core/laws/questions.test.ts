@@ -219,6 +219,8 @@ describe('an approval gate', () => {
       document: '{}',
     };
     expect(world.no(apply([raise]), AGENT).code).toBe('E_PERMISSION_DENIED');
+    const over: GraphUpdate = { kind: 'add-edge', source: 'new', target: 'plan', relation: 'supersedes', fields: {} };
+    expect(world.no(apply([node('new'), over]), AGENT).code).toBe('E_PERMISSION_DENIED');
     answer(world, 'approved');
     world.ok(apply([{ ...raise, changesData: true }]), AGENT);
     expect(at(world, 'plan').approval).toBeNull();
