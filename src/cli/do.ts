@@ -1,7 +1,8 @@
 /** `baton do`: one line of the session language. */
 import type { DoneLine } from '../runtime/doors.ts';
 import { print, printJson } from './io.ts';
-import { type SpeakingOptions, speaking } from './speaking.ts';
+import { speaking } from './speaking.ts';
+import type { SpeakingOptions } from './speaking-folder.ts';
 import { safe } from './text.ts';
 import { untilStopped } from './until-stopped.ts';
 

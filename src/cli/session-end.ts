@@ -1,19 +1,22 @@
 /** `baton session end`: the final report, and what the session remembered is forgotten. What that was, and what of it was exported, is said. */
+import { statSync } from 'node:fs';
 import { BatonError } from '../core/errors.ts';
 import type { SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
 import { endSession } from '../runtime/index.ts';
+import { type Capsule, MOST_CAPSULE_BYTES, readCapsule } from '../session/context-file.ts';
 import { voiceOf } from '../session/voice.ts';
 import { actorOf, runSender } from './caller.ts';
-import { readConfig } from './config-file.ts';
+import { readConfig, readIfThere } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';
 import { reportText } from './report-text.ts';
 import { personSender } from './send.ts';
 import { dim, yellow } from './style.ts';
 import { oneLine, time } from './text.ts';
+import { countTokens } from './tokens.ts';
 import { ask, reading } from './with-store.ts';
 
 interface Exported {
@@ -24,7 +27,7 @@ interface Exported {
 
 interface Cleared {
   readonly keys: readonly string[];
-  /** Those of them that were saved after the last export, or were never exported. */
+  /** Those of them whose value stands in none of the files that were exported. */
   readonly not_exported: readonly string[];
   readonly variables: number;
   readonly locks: number;
@@ -46,7 +49,7 @@ export async function endOf(session: string, globals: Globals): Promise<void> {
     }
     const wasOver = json?.facts?.['endedAt'] !== undefined;
     const exported = await exportsOf(store, session);
-    const cleared = clearedOf(json);
+    const cleared = clearedOf(json, exported);
     const report = await endSession({ store, dir, session, auditPath: config.audit.storage_path, now: Date.now() });
     await ask(store, { type: 'session.end', session, speaker });
     if (globals.json) printJson({ ...report, cleared, exported });
@@ -76,16 +79,24 @@ async function exportsOf(store: Store, session: string): Promise<Exported[]> {
   return found;
 }
 
-function clearedOf(json: SessionJson | undefined): Cleared {
-  const { state = {}, variables = {}, locks = {}, letters = {}, facts = {} } = json ?? {};
-  const exported = (facts['exported'] as number | undefined) ?? Number.NEGATIVE_INFINITY;
+function clearedOf(json: SessionJson | undefined, exported: readonly Exported[]): Cleared {
+  const { state = {}, variables = {}, locks = {}, letters = {} } = json ?? {};
+  const files = [...new Set(exported.map(({ file }) => file))].map(stateIn);
   return {
     keys: Object.keys(state),
-    not_exported: Object.keys(state).filter((key) => (state[key]?.at ?? 0) > exported),
+    not_exported: Object.keys(state).filter((key) => !files.some((file) => file[key]?.value === state[key]?.value)),
     variables: Object.keys(variables).length,
     locks: Object.keys(locks).length,
     letters: Object.keys(letters).length,
   };
+}
+
+/** What is there now counts: a file may be gone, written over, or without what is temporary. */
+function stateIn(file: string): Capsule['state'] {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || !found.isFile() || found.size > MOST_CAPSULE_BYTES) return {};
+  const capsule = readCapsule(readIfThere(file) ?? '', countTokens);
+  return 'state' in capsule ? capsule.state : {};
 }
 
 function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, exported: readonly Exported[]): string {

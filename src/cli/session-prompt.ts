@@ -8,10 +8,10 @@ import { CHANNELS } from '../session/commands/mail.ts';
 import { knownAgents } from '../session/people.ts';
 import { readConfig } from './config-file.ts';
 import { waysOf } from './inbox.ts';
-import { print } from './io.ts';
+import { note, print } from './io.ts';
 import { completionsOf, type Known } from './session-complete.ts';
 import { MOST_LINES, openHistory } from './session-history.ts';
-import { type Place, type Speaking, warn } from './speaking.ts';
+import type { Place, Speaking } from './speaking-folder.ts';
 import { bold, dim, red, yellow } from './style.ts';
 import { oneLine, safe } from './text.ts';
 
@@ -20,7 +20,7 @@ const LEAVE = /^(?:exit|quit|bye|:q)$/i;
 const PATIENCE_MS = 1_000;
 
 export async function atPrompt({ place, say }: Speaking, leaving: AbortController): Promise<void> {
-  const history = place === null ? null : openHistory(place.dir, warn);
+  const history = place === null ? null : openHistory(place.dir, (text) => note(`baton: ${text}`));
   const rl = createInterface({
     input: process.stdin,
     output: process.stdout,

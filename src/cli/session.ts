@@ -1,7 +1,8 @@
 /** `baton session`: one line after the other, from a person at a terminal or from a script. */
 import { createInterface } from 'node:readline';
 import { tell } from './do.ts';
-import { type SpeakingOptions, speaking } from './speaking.ts';
+import { speaking } from './speaking.ts';
+import type { SpeakingOptions } from './speaking-folder.ts';
 import { untilStopped } from './until-stopped.ts';
 
 type Options = Omit<SpeakingOptions, 'session'>;

@@ -1,12 +1,36 @@
 /** Speaking in a session of the data folder, not through the door of a run. */
 import { realpathSync } from 'node:fs';
+import type { Store } from '../core/store.ts';
+import type { DoneLine, LineAsk } from '../runtime/doors.ts';
+import type { Voice } from '../session/call.ts';
 import { voiceOf } from '../session/voice.ts';
 import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
+import type { Globals } from './globals.ts';
+import { note } from './io.ts';
 import { doLineFor } from './language.ts';
 import { personSender } from './send.ts';
-import { type Speaking, type SpeakingOptions, warn } from './speaking.ts';
 import { writing } from './with-store.ts';
+
+export interface SpeakingOptions extends Globals {
+  readonly session?: string;
+  readonly as?: string;
+}
+
+/** Where one speaks oneself, and not through the door of a run. */
+export interface Place {
+  readonly store: Store;
+  readonly dir: string;
+  readonly voice: Voice;
+}
+
+export interface Speaking {
+  /** Null through the door of a run: there is nothing to be seen but answers. */
+  readonly place: Place | null;
+  say(ask: Omit<LineAsk, 'session'>, signal?: AbortSignal): Promise<DoneLine>;
+}
+
+const warn = (text: string): void => note(`baton: ${text}`);
 
 export function onFolder<T>(
   { session, ...globals }: SpeakingOptions,

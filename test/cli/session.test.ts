@@ -216,6 +216,23 @@ describe('list and end', () => {
     expect(baton(['session', 'list', '--json'], '', dir).json()).toMatchObject([{ id: 's', endedAt: null, keys: 1 }]);
   }, 30_000);
 
+  test('what was exported is named, and what of the state is in no file', () => {
+    for (const line of ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', '#CONTEXT:export:./out.ctx']) say(line);
+    say('#STATE:save:kept:3:persistent');
+    const file = join(dir, 'out.ctx');
+    const end = (): Record<string, unknown> => baton(['session', 'end', 'default', '--json'], '', dir).json();
+    expect(end()).toMatchObject({
+      cleared: { keys: ['kept', 'lost'], not_exported: ['kept', 'lost'] },
+      exported: [{ file }],
+    });
+    // The one that follows is another session.
+    for (const line of ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', '#CONTEXT:export:./more.ctx']) say(line);
+    expect(end()).toMatchObject({
+      cleared: { keys: ['kept', 'lost'], not_exported: ['lost'] },
+      exported: [{ file: join(dir, 'more.ctx') }],
+    });
+  }, 30_000);
+
   test('a session that there is not', () => {
     say('#VERSION');
     expect(baton(['session', 'end', 'nope'], '', dir)).toMatchObject({
