@@ -44,6 +44,21 @@ async function noteUse(store: Store, sender: Sender, { id }: Task, node: string)
   if (answer.kind === 'refused') throw new BatonError(answer.refusal.code, answer.refusal.message, answer.refusal.hint);
 }
 
+/** What every node has; there may be any number of fields beside. */
+const OWN: readonly string[] = [
+  'node_id',
+  'node_type',
+  'metadata',
+  'handoff',
+  'lineage',
+  'effective_confidence',
+  'approval',
+  'stale',
+  'session',
+  'task',
+  'run',
+];
+
 const sizeOf = (value: unknown): number => (JSON.stringify(value) ?? '').length;
 
 /** Whole if it fits. Else what was asked for comes first, and each field has its share of the room. */
@@ -52,12 +67,26 @@ function within(node: NodeJson, required: readonly string[]): LoadedNode {
   if (sizeOf(whole) <= MOST_CHARS) return whole;
   // What is written beside its own sections may be long too.
   const { data, ...rest } = node;
-  const frame = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, cut(value, MOST_CHARS / 20)]));
-  let room = MOST_CHARS - sizeOf(frame) - sizeOf(Object.keys(data)) - 1_000;
-  const isAsked = (name: string): boolean => required.includes(name);
-  const sorted = Object.keys(data).sort(
-    (a, b) => Number(isAsked(b)) - Number(isAsked(a)) || sizeOf(data[a]) - sizeOf(data[b]),
+  let beside = MOST_CHARS / 4;
+  const frame = Object.fromEntries(
+    Object.entries(rest).flatMap(([key, value]) => {
+      const piece = cut(value, MOST_CHARS / 20);
+      if (OWN.includes(key)) return [[key, piece]];
+      beside -= sizeOf(key) + sizeOf(piece) + 2;
+      return beside < 0 ? [] : [[key, piece]];
+    }),
   );
+  const isAsked = (name: string): boolean => required.includes(name);
+  const all = Object.keys(data).sort((a, b) => Number(isAsked(b)) - Number(isAsked(a)));
+  // A name takes room too, once with its value and once where that was shortened.
+  let names = 0;
+  let room = MOST_CHARS - sizeOf(frame) - 1_000;
+  const first = all.filter((name) => {
+    names += 2 * sizeOf(name) + 2;
+    return names <= room / 2;
+  });
+  room -= first.reduce((sum, name) => sum + 2 * sizeOf(name) + 2, 0);
+  const sorted = first.sort((a, b) => Number(isAsked(b)) - Number(isAsked(a)) || sizeOf(data[a]) - sizeOf(data[b]));
   const shown: Record<string, unknown> = {};
   const shortened: string[] = [];
   for (const [i, name] of sorted.entries()) {
@@ -68,7 +97,10 @@ function within(node: NodeJson, required: readonly string[]): LoadedNode {
     shown[name] = piece;
     room = Math.max(0, room - sizeOf(piece));
   }
-  const inOrder = Object.fromEntries(Object.keys(data).map((name) => [name, shown[name]]));
+  const inOrder = Object.fromEntries(
+    Object.keys(data).flatMap((name) => (Object.hasOwn(shown, name) ? [[name, shown[name]]] : [])),
+  );
+  if (all.length > first.length) shortened.push(`and ${all.length - first.length} more fields`);
   return { ...(frame as unknown as NodeJson), data: inOrder, shortened };
 }
 

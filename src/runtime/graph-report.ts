@@ -98,9 +98,12 @@ const no = (code: Refusal['code'], message: string, hint: string | null = null):
 
 /** Whether the law is going to ask a person about it; then nothing goes on before the answer. */
 function isAskedAbout(node: Loadable, handed: Handed, { below, domains }: Apply['escalate']): boolean {
-  if (handed.approval !== null || handed.outputType === 'uncertainty' || node.type === 'Uncertainty') return true;
-  const least = thresholdOf({ below, domains }, node.domain);
+  if (handed.approval !== null) return true;
+  // What was answered is a result like any other.
+  if (node.type === 'Uncertainty') return node.approval === null;
   if (node.approval === 'approved') return false;
+  if (handed.outputType === 'uncertainty') return true;
+  const least = thresholdOf({ below, domains }, node.domain);
   return node.confidence < least || handed.confidence < least;
 }
 

@@ -8,7 +8,7 @@ import type { Finding } from './evidence.ts';
 import { applyGraph, speakerOf, takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { WAITS } from './results.ts';
-import { createGraphEar, type SaidGraph } from './said-graph.ts';
+import type { SaidGraph } from './said-graph.ts';
 
 export interface Graphed {
   /** What the run claims, after what became of its word. */
@@ -64,19 +64,6 @@ export async function writeGraph(
     return settled('needs_review', null, again);
   }
   return settled(open.length > 0 ? 'needs_review' : claimed.outcome);
-}
-
-/** What a run had said of the graph by its socket or by tools, which was acknowledged and so is kept. */
-export function saidInJournal(history: readonly StoredRecord[], run: string): SaidGraph {
-  const ear = createGraphEar();
-  for (const { events } of history) {
-    for (const { type, run: of, detail } of events) {
-      if (type !== 'protocol.message.received' || of !== run || detail?.['graph'] === undefined) continue;
-      const kind = String(detail['kind']);
-      ear.take({ dialect: 'output', kind, valid: true, problems: [], value: detail['graph'], line: 1 });
-    }
-  }
-  return ear.said;
 }
 
 /** What is blocked is not judged, and a finding would be lost. */

@@ -13,9 +13,10 @@ import { finishAborts } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import { takeBack } from './graph-report.ts';
-import { saidInJournal, writeGraph } from './graph-settle.ts';
+import { writeGraph } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
+import { saidBy } from './logged-graph.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
@@ -127,7 +128,7 @@ async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolea
   return result !== 'unreadable';
 }
 
-/** What it had said of the graph, by a way that is kept, is written while the run is the current one still; what keeps it out stands against the claim. */
+/** What it had said of the graph is written while the run is the current one still; what keeps it out stands against the claim. */
 async function withGraph(
   host: Host,
   task: Task,
@@ -137,7 +138,7 @@ async function withGraph(
 ): Promise<Awaited<ReturnType<typeof resultOf>>> {
   const { result, summary = '' } = told;
   if (result === 'none' || result === 'unreadable' || result === 'failed') return told;
-  const { claimed, finding } = await writeGraph(host, task, run, saidInJournal(history, run.id), {
+  const { claimed, finding } = await writeGraph(host, task, run, await saidBy(host, task, run, history), {
     outcome: result,
     summary,
   });

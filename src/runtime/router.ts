@@ -190,17 +190,27 @@ async function invalid(options: RouterOptions, said: Said): Promise<Answered> {
   const errors = message.problems.filter(({ severity }) => severity === 'error');
   const task = await taskNamed(options, said);
   // What the run prints itself its ear has heard already: nothing of the report counts any more.
-  if (isOutput(message) && sender.run !== null && sender.channel !== 'stdout')
-    options.runs.get(sender.run)?.hear(message);
+  const isOfGraph = isOutput(message) && sender.run !== null && sender.channel !== 'stdout';
+  if (isOfGraph && sender.run !== null) options.runs.get(sender.run)?.hear(message);
   const strange = errors.find(({ code }) => code === 'E_UNKNOWN_TYPE');
   const first = strange ?? errors[0];
   const code = first?.code ?? 'E_SCHEMA_VALIDATION';
   const reason = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'it is not valid'}`;
   if (strange === undefined)
-    return reject(options, said, task, no(code, reason, 'baton check lists all that is wrong with it'));
+    return reject(
+      options,
+      said,
+      task,
+      no(code, reason, 'baton check lists all that is wrong with it'),
+      // Whoever finishes the run after a crash has to know that nothing of it counts.
+      isOfGraph ? { broken: { node_id: brokenNode(message.value) }, kind: message.kind } : {},
+    );
   await note(options, said, UNKNOWN, { task: task?.id, run: sender.run }, { ...originOf(said), reason });
   return { result: 'unknown', reason, task: task?.id ?? null, events: [UNKNOWN], code, hint: null };
 }
+
+const brokenNode = (value: unknown): string | null =>
+  isFields(value) && typeof value['node_id'] === 'string' ? value['node_id'].slice(0, 200) : null;
 
 /** Where a message that is broken still says which task it means, or came from a run. */
 async function taskNamed(options: RouterOptions, { message: { value }, sender }: Said): Promise<Task | undefined> {

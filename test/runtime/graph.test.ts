@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Node } from '../../src/core/node.ts';
+import { emptyReport } from '../../src/core/report.ts';
 import type { WholeNode } from '../../src/core/store.ts';
 import type { Run, Task } from '../../src/core/task.ts';
 import { detect } from '../../src/protocol/detect.ts';
@@ -11,6 +12,7 @@ import { answerQuestion } from '../../src/runtime/answers.ts';
 import { taskMessage } from '../../src/runtime/child.ts';
 import { applyGraph, speakerOf } from '../../src/runtime/graph-report.ts';
 import { loadNode } from '../../src/runtime/loading.ts';
+import { logFolder } from '../../src/runtime/places.ts';
 import { finishRollback, recover } from '../../src/runtime/recovery.ts';
 import { createGraphEar } from '../../src/runtime/said-graph.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
@@ -453,6 +455,63 @@ describe('doubt', () => {
     expect(second.task).toMatchObject({ status: 'review', attempts: 2, cause: { code: 'E_BLOCKED' } });
     expect(second.told('run.judged')).toMatchObject([{ passed: false, code: 'E_BLOCKED' }]);
   });
+
+  test.each(['command', 'claude'] as const)(
+    'Baton dies when all was said: what the run has printed is written, and handed on (%s)',
+    async (kind) => {
+      const { world, task, end } = await died(kind, `${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`);
+      await end();
+      expect((await world.store.find(task))?.status).toBe('done');
+      expect(await nodeOf(world, 'a_1')).toMatchObject({ task, ready: true });
+      expect((await tasks(world)).map(({ metadata }) => metadata['stage'])).toEqual([undefined, 'two']);
+    },
+  );
+
+  test('Baton dies when a block was cut off, or refused at the socket: nothing is written, and it is not done', async () => {
+    const { world, task, end } = await died('command', nodeText({ id: 'a_1' }).replace('[/GRAPH_UPDATE]', ''));
+    await end();
+    expect(await world.store.find(task)).toMatchObject({ status: 'review', cause: { code: 'E_SCHEMA_VALIDATION' } });
+
+    const other = await died('command', nodeText({ id: 'a_1' }));
+    const run = (await other.world.store.find(other.task))?.run as Run;
+    const sender = { channel: 'socket', run: run.id, agent: 'one', actor: { kind: 'agent', name: 'one' } } as const;
+    const broken = nodeText({ id: 'b_1', confidence: 'high' });
+    expect(await other.world.host.router.take(broken, sender)).toMatchObject([{ result: 'rejected' }]);
+    await other.end();
+    expect(await other.world.store.find(other.task)).toMatchObject({ status: 'review' });
+    expect(await nodes(other.world)).toEqual([]);
+  });
+
+  /** A run that has printed a text and said by its socket that it is done, and whose Baton is no more. */
+  async function died(kind: 'command' | 'claude', text: string) {
+    const world = await makeWorld({
+      config: {
+        agents: {
+          one: kind === 'claude' ? { kind } : { kind, command: ['true'] },
+          two: { kind: 'command', command: ['true'] },
+        },
+        defaults: { sandbox: 'off' },
+      },
+    });
+    world.script('claude', '#!/bin/sh\n');
+    const [added] = await world.add(taskOf(world, { agent: 'one' }));
+    const { id = '' } = added ?? {};
+    const by = { kind: 'runtime', name: 'baton' } as const;
+    const supervisor = { pid: 2 ** 30, started: 'gone' };
+    const claim = { type: 'task.claim', id, claimer: { agent: 'one' }, leaseMs: 60_000, supervisor } as const;
+    await world.store.send({ message: claim, by });
+    const run = (await world.store.find(id))?.run as Run;
+    const line = { type: 'assistant', message: { content: [{ type: 'text', text }] } };
+    const log = kind === 'claude' ? `${JSON.stringify(line)}\n` : `${text}\n`;
+    world.write(join(logFolder(world.dir, run.id), 'out.log'), log);
+    const end = async (): Promise<void> => {
+      const detail = { report: emptyReport('done', 'all is made') };
+      const said = { type: 'note', event: 'protocol.message.received', task: id, run: run.id, detail } as const;
+      await world.store.send({ message: said, by });
+      await recover(world.host);
+    };
+    return { world, task: id, end };
+  }
 
   test('Baton dies after the report of one that asked what was answered before: it is tried again all the same', async () => {
     const world = await knownWorld();

@@ -277,6 +277,28 @@ describe('by message', () => {
     expect((await router.take(yes, USER))[0]).toMatchObject({ result: 'rejected', code: 'E_ANSWERED' });
   });
 
+  test('an uncertainty that was answered is handed on like any result; one that was refused is not', async () => {
+    const world = await makeWorld({ config: CONFIG });
+    judgeClaims(world.host);
+    const { router, store } = world.host;
+    const asks = (id: string): string =>
+      nodeText(id, {}, 0.7)
+        .replace('Findings', 'Uncertainty')
+        .replace('{ summary: "what it is" }', `{ uncertainty_source: x, question: "which ${id}?", context: c }`)
+        .replace('ready_for_next: true', 'ready_for_next: false');
+    await router.take(asks('u_1'), USER);
+    await router.take(asks('u_2'), USER);
+    const by = { kind: 'person', name: 'user' } as const;
+    await store.send({ message: { type: 'question.answer', id: 'ask-1', status: 'answered', text: 'this' }, by });
+    await store.send({ message: { type: 'question.answer', id: 'ask-2', status: 'rejected' }, by });
+    const on = (id: string): string => outputText(id, 'dev', { required_fields: ['question'] });
+    expect(await router.take(on('u_1'), USER)).toMatchObject([{ result: 'accepted' }]);
+    expect(await tasks(world)).toMatchObject([{ metadata: { stage: 'dev', node: 'u_1' } }]);
+    expect(await router.take(on('u_2'), USER)).toMatchObject([
+      { result: 'rejected', code: 'E_NOT_LOADABLE', reason: expect.stringContaining('a person said rejected') },
+    ]);
+  });
+
   test('a run is told at once that a text of its blocks is not taken', async () => {
     const world = await makeWorld({ config: CONFIG });
     const { run } = await held(world);
@@ -314,6 +336,37 @@ async function held(world: World): Promise<{ task: Task; run: string }> {
 }
 
 describe('baton_load', () => {
+  test('of a node with many fields no more than fits is given, and how many there are', async () => {
+    const world = await makeWorld({ config: CONFIG });
+    const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`field_${i}`, `value ${i}`]));
+    await world.store.send({
+      message: {
+        type: 'graph.apply',
+        updates: [addOf('a_1', {}, { ...fields, wanted: 'this one' })],
+        escalate: { below: 0, domains: {} },
+      },
+      by: { kind: 'person', name: 'user' },
+    });
+    const door = openDoor({ ...world.host, sender: USER });
+    const given = await door.load({ node: 'a_1', require: ['wanted'] });
+    expect(JSON.stringify(given).length).toBeLessThanOrEqual(20_000);
+    expect(given.data).toMatchObject({ wanted: 'this one', field_0: 'value 0' });
+    expect(given.shortened.at(-1)).toMatch(/^and \d{4} more fields$/);
+    const wide = addOf('b_1', {}, fields);
+    const text = JSON.stringify({ ...JSON.parse('document' in wide ? wide.document : ''), ...fields });
+    await world.store.send({
+      message: {
+        type: 'graph.apply',
+        updates: [{ ...wide, document: text } as Update],
+        escalate: { below: 0, domains: {} },
+      },
+      by: { kind: 'person', name: 'user' },
+    });
+    const other = await door.load({ node: 'b_1' });
+    expect(JSON.stringify(other).length).toBeLessThanOrEqual(20_000);
+    expect(other).toMatchObject({ node_id: 'b_1', session: 'default', run: null });
+  });
+
   test('a run loads what may be built upon, and that is written down', async () => {
     const world = await makeWorld({ config: CONFIG });
     const { run, task } = await held(world);
