@@ -1,4 +1,5 @@
 /** Every command of a session, as it was given and what came of it: `[timestamp] [command] [result] [duration]` (issue of the language; DECISIONS §10). */
+import { createHash } from 'node:crypto';
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { redact } from '../core/redact.ts';
@@ -10,9 +11,13 @@ export interface LogLine {
   readonly ms: number;
 }
 
-/** A file a session, whatever characters its name has. */
-export const logOf = (dir: string, session: string): string =>
-  join(dir, 'logs', 'sessions', `${session.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 100) || '_'}.log`);
+/** A file a session, whatever characters its name has; a name that cannot be one as it is has a mark of its own. */
+export function logOf(dir: string, session: string): string {
+  const name = session.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 100);
+  const isWhole = name === session && /^[A-Za-z0-9_]/.test(name);
+  const mark = isWhole ? '' : `~${createHash('sha256').update(session).digest('hex').slice(0, 8)}`;
+  return join(dir, 'logs', 'sessions', `${name}${mark}.log`);
+}
 
 const MOST_CHARS = 1_000;
 

@@ -214,6 +214,13 @@ describe('channels and letters', () => {
     expect(await as('DevAgent', '#BROADCAST:file_changes:more')).toBe('sent:0');
   });
 
+  test('a letter to a team goes to each of them', async () => {
+    const { as, store } = await setting({ config: { ...AGENTS, teams: { all: ['DevAgent', 'TestAgent'] } } });
+    expect(await as('orchestrator', '#DIRECT:all:hello')).toBe('sent:2');
+    const { letters } = (await store.session(SESSION)) ?? {};
+    expect(Object.values(letters ?? {}).map(({ to }) => to)).toEqual(['DevAgent', 'TestAgent']);
+  });
+
   test('the four built-in channels are told what happens, once, however many look on', async () => {
     const store = openMemoryStore();
     const it = await setting({ store });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import { budgetFor, COMMANDS, readCommand } from '../../src/protocol/command/index.ts';
+import { logOf } from '../../src/session/log.ts';
 import { SESSION, type Talk, type TalkOptions, talk, voiceOf } from './talk.ts';
 
 const open: Talk[] = [];
@@ -179,6 +180,14 @@ describe('the log', () => {
     expect(lines[2]).toContain('\\x1b[2J');
     expect(lines[3]).toContain(']\\x20[');
     expect(log()).not.toContain('ghp_0123456789');
+  });
+
+  test('every session has a file of its own', () => {
+    const names = ['s', 'a/b', 'a_b', '../x', '..', '', 'é', 'x'.repeat(200), 'x'.repeat(201)];
+    const files = names.map((name) => logOf('/d', name));
+    expect(new Set(files).size).toBe(names.length);
+    for (const file of files) expect(file).toMatch(/^\/d\/logs\/sessions\/[\w.~-]+\.log$/);
+    expect(files[0]).toBe('/d/logs/sessions/s.log');
   });
 
   test('a hundred at once are all there', async () => {

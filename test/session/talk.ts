@@ -12,6 +12,9 @@ import { createInterpreter, type InterpreterOptions } from '../../src/session/in
 import { logOf } from '../../src/session/log.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 
+// Loading the vocabulary takes longer than what tests wait for.
+countTokens('a text');
+
 export const SESSION = 's';
 
 export const voiceOf = (agent: string, more: Partial<Speaker> = {}, session = SESSION): Voice => ({

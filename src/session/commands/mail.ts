@@ -1,7 +1,7 @@
 /** Channels and letters (§12): `#BROADCAST`, `#SUBSCRIBE`, `#UNSUBSCRIBE`, `#DIRECT`. */
 import { nearest } from '../../core/config.ts';
 import { exceedsTokens } from '../../protocol/command/index.ts';
-import { type Call, failed, type Handler, type Said, text } from '../call.ts';
+import { type Call, failed, form, type Handler, type Said, text } from '../call.ts';
 import { knownAgents } from '../people.ts';
 import { ask, replyTo } from '../refusals.ts';
 
@@ -33,9 +33,16 @@ export const subscribe = listening(true);
 export const unsubscribe = listening(false);
 
 export async function direct(call: Call): Promise<Said> {
-  const { params, session, speaker } = call;
+  const { params, session, speaker, config } = call;
   const [agent = '', words = ''] = params;
   const known = await knownAgents(call);
   if (!known.has(agent)) return failed('E002', `unknown_agent ${agent}, nearest ${nearest(agent, [...known])}`);
-  return replyTo(call, { type: 'session.send', session, to: { agent }, text: words, speaker });
+  const team = config.teams[agent];
+  if (team === undefined) return replyTo(call, { type: 'session.send', session, to: { agent }, text: words, speaker });
+  // A team has no mailbox; those who are in it have.
+  for (const member of team) {
+    const answer = await ask(call, { type: 'session.send', session, to: { agent: member }, text: words, speaker });
+    if ('said' in answer) return answer.said;
+  }
+  return form(`sent:${team.length}`);
 }

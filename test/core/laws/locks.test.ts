@@ -166,6 +166,26 @@ describe('a circle', () => {
   });
 });
 
+test('two runs of one agent are no circle, and each waits by itself', () => {
+  const { world, lock, unlock, wait } = setting();
+  const [one, two, three] = world.add({ session: S }, { session: S }, { session: S }).map((id) => {
+    return who('emma', { run: world.claim({ id }) });
+  }) as [Speaker, Speaker, Speaker];
+  lock(one, 'x');
+  lock(two, 'y');
+  expect(wait(two, 'x')).toBe('waits:1');
+  expect(wait(three, 'x')).toBe('waits:2');
+  // A circle of two runs is one all the same.
+  expect(wait(one, 'y')).toBe('deadlock:emma→emma→emma');
+  unlock(one, 'x');
+  expect(wait(two, 'x', 1)).toBe('ready');
+  expect(lock(two, 'x')).toBe('locked');
+  // Whoever takes it gives up its own wait, and nobody else's.
+  expect(Object.values(Object.fromEntries(world.state.session(S)?.table('waiters') ?? []))).toMatchObject([
+    { run: three.run },
+  ]);
+});
+
 describe('a signal', () => {
   test('wakes who waits for it, also who comes later, and false is none', () => {
     const { wait, signal, over } = setting();
