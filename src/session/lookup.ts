@@ -2,6 +2,7 @@
 import { nearest } from '../core/config.ts';
 import type { WholeNode } from '../core/store.ts';
 import type { Routing, Task } from '../core/task.ts';
+import { budgetFor, exceedsTokens } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -106,6 +107,13 @@ export async function nodesOn(call: Call, topic: string, most: number): Promise<
   }
   const late = (node: WholeNode): number => (node.stale === null ? 0 : 1);
   return found.toSorted((a, b) => late(a) - late(b) || b.createdAt - a.createdAt).slice(0, most);
+}
+
+/** The first that has room; the last is the shortest, and is cut where even that has none. */
+export function fitting({ command, countTokens }: Call, candidates: readonly string[]): string {
+  const budget = budgetFor(command);
+  const fits = (words: string): boolean => budget.kind !== 'text' || !exceedsTokens(words, budget.tokens, countTokens);
+  return candidates.find(fits) ?? candidates.at(-1) ?? '';
 }
 
 /** `2h`, `30m`, `1d`: as the document writes how long ago something was. */

@@ -1,6 +1,6 @@
 /** Checkpoints and the way back, by command, on real repositories: files, state, variables, locks and tasks together, and nothing lost. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
@@ -10,7 +10,7 @@ import { rollBackTo } from '../../src/workspace/restore.ts';
 import { EMMA, emma, REPORT_DONE } from '../runtime/small-agents.ts';
 import { taskOf, until } from '../runtime/world.ts';
 import { makeScene, type Scene, sceneOf } from './scene.ts';
-import { SESSION } from './talk.ts';
+import { SESSION, voiceOf } from './talk.ts';
 
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 const setting = (config: object = {}): Promise<Scene> =>
@@ -39,9 +39,10 @@ describe('the recovery flow of the document (§13)', () => {
   test('checkpoint, a run that spoils files and fails, diff, rollback', async () => {
     const scene = await setting();
     for (let i = 1; i <= 5; i++) scene.write(`src/${i}.js`, 'one\ntwo\n');
-    scene.write('.gitignore', '.baton/\nignored.txt\n');
+    // Baton's own folder is in the repository, and nothing says that it is to be ignored.
+    scene.write('.gitignore', 'ignored.txt\n');
     scene.write('ignored.txt', 'mine\n');
-    scene.git('add', '.');
+    scene.git('add', 'src', '.gitignore');
     scene.git('commit', '-qm', 'work');
     for (let i = 1; i <= 8; i++) await scene.say(`#STATE:save:key_${i}:value_${i}`);
     const [head, index] = [scene.git('rev-parse', 'HEAD'), readFileSync(scene.path('.git/index'))];
@@ -78,8 +79,9 @@ describe('the recovery flow of the document (§13)', () => {
     expect(await scene.say('#STATE:load:key_1')).toBe('value_1');
     expect(await scene.say('#STATE:load:key_9')).toBe('not_found');
     expect(await scene.say('#LOCK:src/1.js:60')).toBe('locked');
-    expect(await scene.say('#ROLLBACK:status')).toMatch(/^rolled_back:cp_001, \d+s/);
-    expect(existsSync(join(scene.dir, 'journal'))).toBe(true);
+    expect(await scene.say('#ROLLBACK:status')).toMatch(/^rolled_back:cp_001(, kept_001)?$/);
+    expect((await scene.store.verify()).ok).toBe(true);
+    expect(scene.git('ls-tree', '-r', '--name-only', 'refs/baton/s/kept_001')).not.toContain('.baton');
     // Twice is once.
     expect(await scene.say('#ROLLBACK:cp_001')).toContain('→ Files restored: 0');
   });
@@ -188,6 +190,29 @@ describe('what stands against it', () => {
     expect(await scene.say('#ROLLBACK:cp_001:force')).toMatch(/rolled_back:cp_001$/);
     expect([scene.read('more.txt'), scene.git('log', '-1', '--format=%s')]).toEqual([null, 'more']);
     expect(await scene.say('#STATE:load:k')).toBe('then');
+  });
+
+  test('a run that does not end: nothing is touched, and work goes on', async () => {
+    const scene = await setting();
+    await scene.say('#CHECKPOINT:create:manual:start');
+    scene.write('untracked.txt', 'mine\n');
+    const [task] = await send(scene, { type: 'task.add', tasks: [{ title: 'endless', session: SESSION }] });
+    const id = task?.id ?? '';
+    // Watched over by somebody who is alive, and never says that it is over.
+    const supervisor = { pid: process.pid, started: scene.host.supervisor.started };
+    await send(scene, { type: 'task.claim', id, claimer: { agent: 'emma' }, leaseMs: 60_000, supervisor });
+    const stop = new AbortController();
+    const rolling = scene.as(voiceOf('orchestrator'), '#ROLLBACK:cp_001:force', stop.signal);
+    const isHeld = async (): Promise<boolean> => (await scene.store.find(id))?.status === 'ready';
+    for (const end = Date.now() + 10_000; !(await isHeld()) && Date.now() < end; ) await sleep(10);
+    const held = await scene.store.find(id);
+    expect(held?.availableAt).toBeGreaterThan(Date.now() + 60_000);
+    expect(await scene.say('#ROLLBACK:status')).toBe('rolling_back:cp_001');
+    stop.abort();
+    expect(await rolling).toMatch(/^#ERROR:E002:still_at_work/);
+    expect(scene.read('untracked.txt')).toBe('mine\n');
+    expect(await scene.store.find(id)).toMatchObject({ status: 'ready', availableAt: 0 });
+    expect(await scene.say('#ROLLBACK:status')).toBe('none');
   });
 
   test('only who leads goes back; a run that leads goes on', async () => {

@@ -11,7 +11,7 @@ import { SESSION, voiceOf } from './talk.ts';
 export interface Scene extends World {
   /** The orchestrator's line; in its session, where none is named. */
   say(line: string, session?: string): Promise<string>;
-  as(voice: Voice, line: string): Promise<string>;
+  as(voice: Voice, line: string, signal?: AbortSignal): Promise<string>;
   git(...args: readonly string[]): string;
   tasks(session?: string): Promise<readonly Task[]>;
   /** A task that is claimed, and the voice of its run. */
@@ -38,7 +38,8 @@ export function sceneOf(world: World, now: () => number = Date.now): Scene {
     warn: (text) => void world.warnings.push(text),
     askAgent: null,
   });
-  const as = async (voice: Voice, line: string): Promise<string> => (await interpreter.do(line, voice)).reply;
+  const as = async (voice: Voice, line: string, signal?: AbortSignal): Promise<string> =>
+    (await interpreter.do(line, voice, signal === undefined ? {} : { signal })).reply;
   const tasks = async (session = SESSION): Promise<Task[]> => {
     const found: Task[] = [];
     for await (const task of store.tasks({ session })) found.push(task);

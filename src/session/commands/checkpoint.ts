@@ -9,7 +9,7 @@ import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';
 import { planRollback, type RollbackPlan, rollBackTo } from '../../workspace/restore.ts';
 import { type Call, failed, form, list, type Said, text } from '../call.ts';
-import { plain, sessionTasks, since } from '../lookup.ts';
+import { fitting, plain, sessionTasks, since } from '../lookup.ts';
 import { ask } from '../refusals.ts';
 import { whenGone } from '../runs-gone.ts';
 
@@ -80,14 +80,16 @@ export async function rollback(call: Call): Promise<Said> {
   return goBack(call, first, second === 'force');
 }
 
-async function status({ store, session, now }: Call): Promise<Said> {
+async function status(call: Call): Promise<Said> {
+  const { store, session, now } = call;
   const { facts } = (await store.session(session)) ?? {};
   const under = facts?.['rollingBack'] as RollingBack | undefined;
   if (under !== undefined) return text(`rolling_back:${under.to}`);
   const last = facts?.['rolledBack'] as RolledBack | undefined;
   if (last === undefined) return text('none');
-  const kept = last.kept === null ? '' : `, ${last.kept.split('/').at(-1)}`;
-  return text(`rolled_back:${last.to}, ${since(now() - last.at)} ago${kept}`);
+  const [done, when] = [`rolled_back:${last.to}`, `${since(now() - last.at)} ago`];
+  const kept = last.kept === null ? [] : [last.kept.split('/').at(-1)];
+  return text(fitting(call, [[done, ...kept, when].join(', '), [done, ...kept].join(', '), done]));
 }
 
 /** Null where the checkpoint has no files. */
@@ -110,9 +112,8 @@ async function preview(call: Call, id: string): Promise<Said> {
     `restores ${back}`,
     ...(plan.removed.length === 0 ? [] : [`removes ${plan.removed.length}`]),
     ...(plan.keeps ? ['stashes'] : []),
-    keys,
   ];
-  return text(parts.join(', '));
+  return text(fitting(call, [[...parts, keys].join(', '), parts.join(', ')]));
 }
 
 async function goBack(call: Call, id: string, force: boolean): Promise<Said> {

@@ -4,7 +4,7 @@ import type { Task, TaskStatus } from '../../core/task.ts';
 import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
 import { type Call, list, type Said, text } from '../call.ts';
-import { brief, isOf, nodesOn, nodeWords, plain, sessionTasks, speaksOf, thousands, whom } from '../lookup.ts';
+import { brief, fitting, isOf, nodesOn, nodeWords, plain, sessionTasks, speaksOf, thousands, whom } from '../lookup.ts';
 import { ask } from '../refusals.ts';
 
 /** What is under way first; of what is over, the latest first. */
@@ -45,7 +45,7 @@ export async function report(call: Call): Promise<Said> {
     case 'progress':
       return list(await progress(call, tasks), situation);
     case 'status':
-      return text(counts(tasks), situation);
+      return text(fitting(call, [counts(tasks), counts(tasks, '/')]), situation);
     case 'errors':
       return list(errors(tasks), situation);
     case 'results':
@@ -79,12 +79,12 @@ async function progress(call: Call, tasks: readonly Task[]): Promise<string[]> {
 const roomFor = ({ command }: Call, topic: string): Budget =>
   budgetFor({ ...command, limit: smartLimit(command.limit, { topic }) });
 
-export function counts(tasks: readonly Task[]): string {
+export function counts(tasks: readonly Task[], between = ', '): string {
   const words = new Map<string, number>();
   for (const { status } of tasks.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))) {
     words.set(WORDS[status], (words.get(WORDS[status]) ?? 0) + 1);
   }
-  return [...words].map(([word, count]) => `${count} ${word}`).join(', ') || 'none';
+  return [...words].map(([word, count]) => `${count} ${word}`).join(between) || 'none';
 }
 
 const errors = (tasks: readonly Task[]): string[] =>
