@@ -30,6 +30,9 @@ const MOST_WAITING = 64;
 /** So many bytes of answers may wait for a peer that does not read them; it is not read on before. */
 const MOST_UNREAD = 1024 * 1024;
 
+/** Who has said all it has to say may still listen, or be gone. Only writing tells: an empty line, which is no answer. */
+const STILL_THERE_MS = 1_000;
+
 export async function openRunSocket(folder: string, options: RunSocketOptions): Promise<RunSocket> {
   const path = join(folder, 's');
   const open = new Set<Socket>();
@@ -117,7 +120,11 @@ function serve(socket: Socket, { take, door, onSign, onAnswer }: RunSocketOption
     const rest = detector.end();
     // The end of a connection that has been of use is no message.
     messages(hasSaid ? rest.filter(({ dialect }) => dialect !== 'unstructured') : rest);
-    void Promise.allSettled([last, ...calls]).then(() => socket.end());
+    const isThere = calls.size === 0 ? undefined : setInterval(() => socket.write('\n'), STILL_THERE_MS);
+    void Promise.allSettled([last, ...calls]).then(() => {
+      clearInterval(isThere);
+      socket.end();
+    });
   });
   // Nobody waits for these any more.
   socket.on('close', () => {
