@@ -2,12 +2,13 @@
 import { BatonError } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
-import { isRunning, type Run, taskOfRun } from '../core/task.ts';
-import { lineOfCaller, markOfCaller, mayBeOrphanSince, runOfCaller } from '../process/caller.ts';
+import { isRunning, taskOfRun } from '../core/task.ts';
+import { lineOfCaller, markOfCaller, orphanSince, runOfCaller } from '../process/caller.ts';
 import type { Channel, Sender } from '../runtime/doors.ts';
 import { markOf } from '../runtime/places.ts';
+import { hadRunAt } from '../runtime/runs-then.ts';
 
-/** What can't be told apart from a run while one is live approves nothing (DESIGN: an agent must not be able to play the person). */
+/** What can't be told apart from a run, or from what one has left behind, approves nothing (DESIGN: an agent must not be able to play the person). */
 const SOMEBODY: Actor = { kind: 'unknown', name: 'somebody, at the command line' };
 
 export async function actorOf(store: Store): Promise<Actor> {
@@ -48,12 +49,12 @@ export function refuseAsWithinRun(as: string | undefined): void {
 }
 
 async function mayBeHidden(store: Store): Promise<boolean> {
-  const runs: Run[] = [];
-  for await (const task of store.tasks({ status: ['in-progress'] }))
-    if (isRunning(task) && task.run !== null) runs.push(task.run);
-  if (runs.length === 0) return false;
   const line = lineOfCaller();
-  // What a supervisor has started is its agent, whatever became of its mark.
-  if (runs.some(({ supervisor }) => supervisor !== null && line.includes(supervisor.pid))) return true;
-  return mayBeOrphanSince(Math.min(...runs.map(({ startedAt }) => startedAt)));
+  for await (const task of store.tasks({ status: ['in-progress'] })) {
+    const pid = isRunning(task) ? task.run?.supervisor?.pid : undefined;
+    // What a supervisor has started is its agent, whatever became of its mark.
+    if (pid !== undefined && line.includes(pid)) return true;
+  }
+  const began = orphanSince();
+  return began !== null && (await hadRunAt(store, began));
 }

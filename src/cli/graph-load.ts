@@ -63,8 +63,8 @@ const refusedAs = ({
 async function noteUse(store: Store, node: string, as: string): Promise<void> {
   const actor = await actorOf(store);
   if (actor.kind !== 'person') {
-    const sentence = '--as is for people, and nobody can tell who this is while a run is live';
-    throw new BatonError('E_PERMISSION_DENIED', sentence, 'say it from a terminal, or when nothing runs');
+    const sentence = '--as is for people, and nobody can tell this from what a run has started';
+    throw new BatonError('E_PERMISSION_DENIED', sentence, 'say it from a terminal');
   }
   const task = await store.find(as);
   if (task === undefined && (await store.node(as)) === undefined) {

@@ -48,8 +48,8 @@ export function personSender(actor: Actor, as: string | undefined): Sender {
   if (actor.kind !== 'person') {
     throw new BatonError(
       'E_PERMISSION_DENIED',
-      '--as is for people, and nobody can tell who this is while a run is live',
-      'say it from a terminal, or when nothing runs',
+      '--as is for people, and nobody can tell this from what a run has started',
+      'say it from a terminal',
     );
   }
   return { channel: 'cli', run: null, agent: as, actor: { ...actor, name: `user as ${as}` } };

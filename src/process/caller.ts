@@ -58,24 +58,21 @@ export const lineOfCaller = (): readonly number[] => lineOf(process.ppid).map(({
 export const isOurs = (pid: number): boolean => lineOf(pid).some((one) => one.pid === process.pid);
 
 /**
- * Whether a process, this one or another, has no terminal, and comes from one that lost its parent and began after that moment: such a one may have been left by
- * anybody. What began before, as a login, a daemon or an editor, was not.
+ * When that began which a process, this one or another, comes from, where it has no terminal and that one has no parent but the system: it may have lost
+ * it, and been left by whatever ran at that moment. Null where it cannot have been, or the system does not tell.
  */
-export function mayBeOrphanSince(moment: number, of = process.pid): boolean {
+export function orphanSince(of = process.pid): number | null {
   const line = lineOf(of);
-  if ((line[0]?.terminal ?? 1) !== 0) return false;
+  if ((line[0]?.terminal ?? 1) !== 0) return null;
   const reaper = line.findIndex(({ pid }) => isReaper(pid));
   const top = reaper < 0 ? line.at(-1) : line[reaper - 1];
   // Nobody is given to 0: that one was put here from outside, as into a container.
-  if (top === undefined || top.ppid === 0) return false;
-  const began = Date.now() - uptime() * 1000 + Number(top.started.split('/').at(-1)) * MS_OF_A_TICK;
-  return began > moment - SLACK_MS;
+  if (top === undefined || top.ppid === 0) return null;
+  return Date.now() - uptime() * 1000 + Number(top.started.split('/').at(-1)) * MS_OF_A_TICK;
 }
 
 /** Linux counts them a hundred to the second for whoever asks. */
 const MS_OF_A_TICK = 10;
-/** The two clocks are read one after the other. */
-const SLACK_MS = 100;
 
 /** A user's own systemd takes in what lost its parent, as the first process does. */
 function isReaper(pid: number): boolean {

@@ -4,31 +4,41 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { isOurs, mayBeOrphanSince, runOfProcess } from './caller.ts';
+import { isOurs, orphanSince, runOfProcess } from './caller.ts';
 
 export interface Connection {
   /** Where the other end says it is; not given, it may be here. */
   readonly remoteAddress?: string;
-  /** When the first of the runs began that are live; what came up since and hides where from may be of one. */
-  readonly runningSince?: number;
   readonly localPort: number;
   readonly remotePort: number;
 }
 
 /**
- * `run`: a process of a run; of which one is not known where it comes through our own proxy, as from a sandbox. `other`: one that belongs to none.
+ * `run`: a process of a run; of which one is not known where it comes through our own proxy, as from a sandbox. `other`: one that carries no mark of any.
  * `elsewhere`: no process of this machine. `unknown`: nobody can tell.
  */
 export type Peer =
   | { readonly kind: 'run'; readonly run: string | null }
-  | { readonly kind: 'other' | 'elsewhere' | 'unknown' };
+  | {
+      readonly kind: 'other';
+      /** It comes from this process, which starts runs. */
+      readonly isOurs?: true;
+      /** When that began which it comes from, where that may be what a run left behind. */
+      readonly orphans?: readonly number[];
+    }
+  | {
+      readonly kind: 'unknown';
+      /** One of this machine, that did not wait for an answer. */
+      readonly isGone?: true;
+    }
+  | { readonly kind: 'elsewhere' };
 
 export function peerOf(connection: Connection): Peer {
   const inodes = inodesOf(connection);
   if (inodes === null) return { kind: 'unknown' };
   // One of this machine that is not in the tables has gone already.
-  if (inodes.size === 0) return { kind: isHere(connection.remoteAddress) ? 'unknown' : 'elsewhere' };
-  if (inodes.has(NOBODYS)) return { kind: 'unknown' };
+  if (inodes.size === 0) return isHere(connection.remoteAddress) ? GONE : { kind: 'elsewhere' };
+  if (inodes.has(NOBODYS)) return GONE;
   const owners = ownersOf(inodes);
   if (owners.length === 0) return { kind: 'unknown' };
   for (const pid of owners) {
@@ -36,11 +46,15 @@ export function peerOf(connection: Connection): Peer {
     if (run !== null) return { kind: 'run', run };
   }
   if (owners.includes(process.pid)) return { kind: 'run', run: null };
-  const { runningSince } = connection;
-  const isHidden = (pid: number): boolean =>
-    runningSince !== undefined && (isOurs(pid) || mayBeOrphanSince(runningSince, pid));
-  return { kind: owners.some(isHidden) ? 'unknown' : 'other' };
+  const orphans = owners.flatMap((pid) => orphanSince(pid) ?? []);
+  return {
+    kind: 'other',
+    ...(owners.some(isOurs) ? { isOurs: true } : {}),
+    ...(orphans.length === 0 ? {} : { orphans }),
+  };
 }
+
+const GONE: Peer = { kind: 'unknown', isGone: true };
 
 /** What the system says of a socket that its process has closed. */
 const NOBODYS = '0';

@@ -349,6 +349,28 @@ describe('an agent', () => {
   }, 90_000);
 });
 
+test.runIf(process.platform === 'linux')(
+  'what an agent leaves behind answers nothing either when its run is over',
+  async () => {
+    const approve = `${process.execPath} ${MAIN} approve ask-1 > left.out 2>&1; echo $? >> left.out; touch left.over`;
+    const wait = 'i=0; while [ ! -e go ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done';
+    // Its parent has gone before anybody can look, and it carries nothing that it could be known by.
+    script(
+      'architect',
+      `(setsid env -i PATH="$PATH" HOME="$HOME" sh -c '${wait}; ${approve}' </dev/null >/dev/null 2>&1 &)\n${say(DESIGN)}`,
+    );
+    const task = asked();
+    writeFileSync(join(dir, 'go'), '');
+    await until('it has tried', () => existsSync(join(dir, 'left.over')));
+    expect(readFileSync(join(dir, 'left.out'), 'utf8')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
+    expect(tasks()).toMatchObject([{ id: task, status: 'review' }]);
+    expect(events().findLast(({ type }) => type === 'question.refused')).toMatchObject({ byKind: 'unknown' });
+    // The person did not begin with the run.
+    expect(call('approve', 'ask-1').exit).toBe(0);
+  },
+  60_000,
+);
+
 test('a review and a failure stand there too, and are answered by their task', () => {
   script('mallory', 'exit 0');
   const add = (...args: string[]): string =>

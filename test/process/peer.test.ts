@@ -43,7 +43,7 @@ test.runIf(hasProc())('a process of a run is known by its mark, or by that of it
   expect(await peerOfProgram(CONNECT, marked)).toEqual(run);
   const child = await peerOfProgram(BY_A_CHILD, marked);
   expect(child).toEqual(run);
-  expect(await peerOfProgram(CONNECT, {})).toEqual({ kind: 'other' });
+  expect(await peerOfProgram(CONNECT, {})).toMatchObject({ kind: 'other', isOurs: true });
 });
 
 test.runIf(hasProc())(
@@ -59,15 +59,16 @@ test.runIf(hasProc())(
 );
 
 test.runIf(hasProc())('what lost its parents since a run began may be of it', async () => {
-  const began = Date.now();
+  const before = Date.now();
   const code = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(CONNECT_ALONE)}], { env: { PORT: process.env.PORT }, stdio: 'ignore', detached: true }).unref();`;
   const child = spawn(process.execPath, ['-e', code], { env: { PORT: String(port()) }, stdio: 'ignore' });
   const [socket] = (await once(server, 'connection')) as [Socket];
   if (child.exitCode === null) await once(child, 'exit');
   const { localPort = 0, remotePort = 0, remoteAddress = '' } = socket;
-  const since = (runningSince: number): Peer => peerOf({ localPort, remotePort, remoteAddress, runningSince });
-  expect(since(began)).toEqual({ kind: 'unknown' });
-  expect(since(Date.now() + 60_000)).toEqual({ kind: 'other' });
+  const peer = peerOf({ localPort, remotePort, remoteAddress });
+  expect(peer).toEqual({ kind: 'other', orphans: [expect.any(Number)] });
+  const [began = 0] = peer.kind === 'other' ? (peer.orphans ?? []) : [];
+  expect([began > before - 1_000, began < Date.now() + 1_000]).toEqual([true, true]);
   socket.destroy();
 });
 
@@ -78,11 +79,11 @@ test.runIf(hasProc())('one of this machine that has hung up is nobody that could
   const [socket] = (await once(server, 'connection')) as [Socket];
   const { localPort = 0, remotePort = 0, remoteAddress = '' } = socket.pause();
   if (child.exitCode === null) await once(child, 'exit');
-  expect(peerOf({ localPort, remotePort, remoteAddress })).toEqual({ kind: 'unknown' });
+  expect(peerOf({ localPort, remotePort, remoteAddress })).toEqual({ kind: 'unknown', isGone: true });
   socket.destroy();
   for (const remoteAddress of ['127.0.0.1', '::ffff:127.0.0.1', '::1'])
-    expect(peerOf({ localPort: 1, remotePort: 2, remoteAddress })).toEqual({ kind: 'unknown' });
-  expect(peerOf({ localPort: 1, remotePort: 2 })).toEqual({ kind: 'unknown' });
+    expect(peerOf({ localPort: 1, remotePort: 2, remoteAddress })).toEqual({ kind: 'unknown', isGone: true });
+  expect(peerOf({ localPort: 1, remotePort: 2 })).toEqual({ kind: 'unknown', isGone: true });
 });
 
 test.skipIf(hasProc())('where the system does not tell, nobody knows', () => {

@@ -373,9 +373,10 @@ describe('who may come in', () => {
   });
 
   test("while a run is under way, the person's token in other hands is not the person", async () => {
-    let peer: Peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
+    let peer: Peer = { kind: 'other' };
     const world = await makeApiWorld({ real: true, peerOf: () => peer });
     const { id } = await add(world, { title: 'Nothing runs yet' });
+    peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
     const task = await withRun(world);
     await world.store.send({
       message: { type: 'run.report', run: task.run?.id ?? '', outcome: 'needs_review' },

@@ -225,6 +225,30 @@ describe('the inbox', () => {
     expect((await world.store.find(task))?.status).toBe('review');
   });
 
+  test('what a run may have left behind answers nothing, however long the run is over', async () => {
+    let peer: Peer = { kind: 'other' };
+    const { world, task } = await gated({ real: true, peerOf: () => peer });
+    const { startedAt = 0 } = (await world.store.find(task))?.run ?? {};
+    const answer = async () =>
+      (
+        await world.json('/v1/inbox/ask-1/answer', {
+          body: { status: 'approved' },
+          headers: { connection: 'close' },
+        })
+      ).status;
+    const doubtful: readonly Peer[] = [
+      { kind: 'other', orphans: [startedAt] },
+      { kind: 'other', orphans: [startedAt - 3_600_000, startedAt] },
+      { kind: 'unknown', isGone: true },
+      { kind: 'run', run: 'TASK-2026-01-01-001-r1' },
+    ];
+    for (peer of doubtful) expect(await answer(), JSON.stringify(peer)).toBe(403);
+    expect((await world.store.find(task))?.status).toBe('review');
+    // A daemon that was there before.
+    peer = { kind: 'other', orphans: [startedAt - 3_600_000] };
+    expect(await answer()).toBe(200);
+  });
+
   test('stands in the document that describes the API', async () => {
     const { world } = await gated();
     const { paths, components } = (await world.json('/openapi.json')).body;

@@ -47,8 +47,8 @@ export const personOf = (caller: Caller): Actor => {
 export function refuseUnsure(what: string): never {
   throw new BatonError(
     'E_PERMISSION_DENIED',
-    `expected a person for ${what}, and nobody can tell who this is while a run is live`,
-    'ask again when nothing runs, or from a process that can be told apart',
+    `expected a person for ${what}, and nobody can tell this from what a run has started`,
+    'ask from a terminal, or from a process that began when nothing ran',
   );
 }
 
