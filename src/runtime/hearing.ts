@@ -4,6 +4,7 @@
  */
 import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
+import { withinLimit } from '../protocol/aop1/too-long.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import type { Ear } from './live-runs.ts';
@@ -77,7 +78,8 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
   };
 
   /** @param isSaid by the agent itself, in its own words: then what is not for its run goes on to the router */
-  const take = (message: Found, isSaid: boolean): void => {
+  const take = (found: Found, isSaid: boolean): void => {
+    const message = withinLimit(found);
     const { dialect, kind, value, valid } = message;
     if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
     if (isOfGraph(message)) graph.take(message);

@@ -38,6 +38,20 @@ const readBlock = (block: string): aop1.Aop1Report => (detect(block)[0] as { val
 
 const sha = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex');
 
+test('a whole report that only says too much is heard, and shortened at a sentence', async () => {
+  const long = Array.from({ length: 40 }, (_, i) => `- Sentence ${i} says what was done there and why it holds.`).join(
+    '\n',
+  );
+  const world = await shellWorld({ wordy: print(reportText('success', long)) });
+  const ran = await world.run(taskOf(world, { agent: 'wordy' }));
+  expect(long.length).toBeGreaterThan(2_000);
+  expect(ran.task.status).toBe('done');
+  const { summary, status } = readBlock(ran.last.block);
+  expect(status).toBe('success');
+  expect(summary).toMatch(/^- Sentence 0 .*holds\.$/s);
+  expect(ran.last.block).not.toContain('made by baton');
+});
+
 test('50 MB without a report: the parent gets under 500 characters, and every byte can be read back', async () => {
   const line = 'A line of a chatty agent that goes on and on, é, and says nothing at all to anybody.\n';
   const script = `const line = ${JSON.stringify(line)}; const piece = line.repeat(600); let left = ${Math.ceil((50 * 1024 * 1024) / Buffer.byteLength(line) / 600)};
