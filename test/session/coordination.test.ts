@@ -1,7 +1,9 @@
 /** Locks, waits, signals, channels and dependencies, as agents of a session use them: what waits is woken, and by what. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { countTokens } from '../../src/cli/tokens.ts';
 import type { NewTask } from '../../src/core/laws/messages.ts';
 import { watchRuns } from '../../src/runtime/run-watch.ts';
+import { CHANNELS } from '../../src/session/commands/mail.ts';
 import { openFeed } from '../../src/session/feed.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 import { SESSION, type Talk, type TalkOptions, talk, voiceOf } from './talk.ts';
@@ -212,6 +214,15 @@ describe('channels and letters', () => {
     ]);
     expect(await as('TestAgent', '#UNSUBSCRIBE:file_changes')).toBe('unsubscribed:file_changes');
     expect(await as('DevAgent', '#BROADCAST:file_changes:more')).toBe('sent:0');
+  });
+
+  test('the acknowledgement has at most five tokens, whatever the channel is called', async () => {
+    const { as } = await setting();
+    for (const channel of [...CHANNELS, 'x', 'a_channel_with_a_rather_long_name_of_its_own']) {
+      for (const command of ['SUBSCRIBE', 'UNSUBSCRIBE']) {
+        expect(countTokens(await as('a', `#${command}:${channel}`))).toBeLessThanOrEqual(5);
+      }
+    }
   });
 
   test('a letter to a team goes to each of them', async () => {

@@ -1,12 +1,14 @@
 /** Channels and letters (§12): `#BROADCAST`, `#SUBSCRIBE`, `#UNSUBSCRIBE`, `#DIRECT`. */
 import { nearest } from '../../core/config.ts';
 import { exceedsTokens } from '../../protocol/command/index.ts';
-import { type Call, failed, form, type Handler, type Said, text } from '../call.ts';
+import { type Call, failed, form, type Handler, type Said } from '../call.ts';
 import { knownAgents } from '../people.ts';
 import { ask, replyTo } from '../refusals.ts';
 
 /** There without anybody having listened to them (§12); `feed.ts` tells on them what happens. */
 export const CHANNELS = ['file_changes', 'deploy_status', 'test_results', 'priority_alert'] as const;
+
+const isBuiltInChannel = (channel: string): boolean => (CHANNELS as readonly string[]).includes(channel);
 
 export const broadcast: Handler = (call) => {
   const { params, session, speaker } = call;
@@ -26,7 +28,9 @@ const listening =
     if ('said' in answer) return answer.said;
     const short = on ? 'subscribed' : 'unsubscribed';
     const reply = `${short}:${channel}`;
-    return text(exceedsTokens(reply, ACKNOWLEDGEMENT_TOKENS, countTokens) ? short : reply);
+    // Those that everybody uses are known to fit, without a vocabulary being loaded for it.
+    const isLong = !(on && isBuiltInChannel(channel)) && exceedsTokens(reply, ACKNOWLEDGEMENT_TOKENS, countTokens);
+    return form(isLong ? short : reply);
   };
 
 export const subscribe = listening(true);
