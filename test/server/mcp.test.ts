@@ -96,7 +96,7 @@ describe('on a data folder', () => {
     const { dir } = await dataFolder();
     const { client, err } = await connect(['--dir', dir]);
     expect(client.getServerVersion()).toMatchObject({ name: 'baton', title: 'Baton' });
-    expect((await client.listTools()).tools).toHaveLength(10);
+    expect((await client.listTools()).tools).toHaveLength(11);
     expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(3);
     expect(err()).toBe('');
   });
@@ -180,6 +180,24 @@ describe('on a data folder', () => {
     const told = await waiting;
     expect(told.structured).toMatchObject({ tasks: [{ id, status: 'cancelled' }] });
     expect(Date.now() - begun).toBeLessThan(20_000);
+  });
+
+  test('a line of the session language, as the agent mcp and no person', async () => {
+    const { dir, store } = await dataFolder();
+    const { call, err } = await connect(['--dir', dir]);
+    expect((await call('baton_do', { line: '#STATE:save:db:postgres', session: 's' })).structured).toEqual({
+      reply: 'saved:db',
+      commands: ['#STATE:save:db:postgres'],
+      clarify: null,
+      failed: false,
+    });
+    expect((await store.session('s'))?.state).toMatchObject({ db: { value: 'postgres', by: 'mcp' } });
+    const speaker = { agent: 'qa', run: null, priority: 'P2', leads: false } as const;
+    await store.send({ message: { type: 'session.lock', session: 's', resource: 'x', seconds: 60, speaker }, by });
+    expect((await call('baton_do', { line: '#UNLOCK:x', session: 's' })).text).toBe('not_owner');
+    expect((await call('baton_do', { line: '#NOPE' })).structured).toMatchObject({ failed: true });
+    expect((await call('baton_do', { line: '#HELP:all' })).text).toContain('#CONTEXT:validate');
+    expect(err()).toBe('');
   });
 
   test('details are resources, and bounded', async () => {
