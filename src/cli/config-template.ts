@@ -58,7 +58,8 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 # Node types of this project, with the fields that a node of the type should have, as in: DeployPlan: [summary, steps]
 #node_types: {}
 
-# Commands of the session language that this project adds; a program or an agent answers, as in:
+# Commands of the session language that this project adds; a program or an agent answers. A run may give them only
+# with agents: true, since the program is not in the run's sandbox. As in:
 # DEPLOY: { usage: "#DEPLOY:<target>", does: deploy, run: [npm, run, deploy], tokens: 20 }
 #commands: {}
 

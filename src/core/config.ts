@@ -102,6 +102,8 @@ export const ConfigSchema = z.strictObject({
         tokens: z.int().min(1).max(100).default(15),
         timeout: z.int().min(1).default(60),
         deprecated: name.optional(),
+        /** Whether a run may give it too; a program of the project is not in the run's sandbox. */
+        agents: z.boolean().default(false),
       }),
     )
     .default({}),

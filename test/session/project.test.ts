@@ -47,6 +47,14 @@ describe('a program', () => {
     expect(await say('#DEPLOY:{{T}}')).toBe('2 fixed a b:c\ns orchestrator');
   });
 
+  test('is not for runs, unless the config says so: it is not in their sandbox', async () => {
+    const run = 'TASK-2026-11-16-001-r1';
+    const mine = await setting({ DEPLOY: { does: 'deploy', run: [program('args')] } });
+    expect(await mine.as('emma', '#DEPLOY', { run })).toMatch(/^#ERROR:E005:/);
+    const open = await setting({ DEPLOY: { does: 'deploy', run: [program('args')], agents: true } });
+    expect(await open.as('emma', '#DEPLOY', { run })).toBe('0\ns emma');
+  });
+
   test('is held to its tokens, and what it prints for a terminal is taken out', async () => {
     const { say } = await setting({ LIST: { does: 'list', run: [program('long')], tokens: 20 } });
     const reply = await say('#LIST');

@@ -15,6 +15,7 @@ const DRAIN_MS = 2_000;
 export async function askProject(call: Call): Promise<Said> {
   const own = call.config.commands[call.command.name];
   if (own === undefined) return failed('E001', `unknown #${call.command.name}`);
+  if (call.speaker.run !== null && !own.agents) return failed('E005', `#${call.command.name} is for people`);
   if (own.run !== undefined) return runProgram(call, own.run, own.timeout);
   return askAgent(call, own.agent ?? '', own.does);
 }
