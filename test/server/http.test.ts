@@ -376,8 +376,10 @@ describe('who may come in', () => {
     let peer: Peer = { kind: 'other' };
     const world = await makeApiWorld({ real: true, peerOf: () => peer });
     const { id } = await add(world, { title: 'Nothing runs yet' });
-    peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
     const task = await withRun(world);
+    // Who is at the other end of a connection stays so.
+    await world.call('/v1/tasks', { headers: { connection: 'close' } });
+    peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
     await world.store.send({
       message: { type: 'run.report', run: task.run?.id ?? '', outcome: 'needs_review' },
       by: { kind: 'runtime', name: 'baton' },
