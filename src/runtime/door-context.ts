@@ -10,6 +10,7 @@ import { shorten } from '../protocol/text/shorten.ts';
 import { openInside } from './inside.ts';
 import { JOINED_CHARS, type JoinedResult, joined, resultOf } from './joined.ts';
 import { LETTERS_TITLE } from './letters.ts';
+import { sessionWords } from './session-words.ts';
 
 /** The more important comes first; what does not fit any more is left out, and that is said. */
 export async function contextOf(
@@ -22,6 +23,8 @@ export async function contextOf(
 ): Promise<string> {
   const parts = [headOf(task, message), section('Objective', message.task.objective)];
   if (letters !== null) parts.push(section(LETTERS_TITLE, letters));
+  const session = await sessionWords(store, task.session);
+  if (session !== null) parts.push(section('Session', session));
   const outputs = (message.task.expected_outputs ?? []).map(({ path }) => `- ${path}`);
   if (outputs.length > 0) parts.push(section('Expected outputs', outputs.join('\n')));
   const given = task.metadata['node'];

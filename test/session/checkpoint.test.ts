@@ -153,13 +153,14 @@ describe('tasks', () => {
     emma(scene, 'cat > /dev/null', 'echo second > second.txt', REPORT_DONE);
     const reply = await scene.say('#ROLLBACK:cp_001');
     expect(reply).toMatch(/rolled_back:cp_001$/);
-    // Nothing of the first run was written after the files were back.
-    expect([scene.read('busy.txt'), scene.read('late.txt')]).toEqual([null, null]);
+    // Its last word came before the files went back, and is kept with the rest.
+    expect(scene.git('show', 'refs/baton/s/kept_001:late.txt')).toBe('late');
     await until('it works again', () => existsSync(scene.path('second.txt')));
     await until('it has ended', () => scene.lives.some(({ status }) => status === 'done'));
     stop.abort();
     await working;
     expect(scene.alive()).toEqual([]);
+    expect([scene.read('busy.txt'), scene.read('late.txt')]).toEqual([null, null]);
   }, 60_000);
 });
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Task } from '../../src/core/task.ts';
+import { VOCABULARY } from '../../src/session/vocabulary.ts';
 import { makeScene, type Scene } from './scene.ts';
 import { SESSION, type Talk, talk } from './talk.ts';
 
@@ -137,6 +138,26 @@ describe('#REPORT', () => {
     expect(await at.say('#REPORT:DevAgent:weather')).toBe('none');
   });
 
+  test('what went wrong with a P0 task is told at length, in a list and in an error', async () => {
+    const at = await setting();
+    const message = 'the database of the staging system did not answer within the time that it was given';
+    for (const [priority, tokens] of [
+      ['P1', 8],
+      ['P0', 16],
+    ] as const) {
+      const id = idOf(await at.say(`#DELEGATE:DevAgent:Deploy:${priority}`));
+      await send(at, { type: 'task.claim', id, claimer: { agent: 'DevAgent' }, leaseMs: 60_000 });
+      await send(at, { type: 'run.fail', run: `${id}-r1`, code: 'E_TIMEOUT', message, final: true });
+      const [item = ''] = (await at.say('#REPORT:DevAgent:errors')).split('\n');
+      expect(countTokens(item.slice(2))).toBeLessThanOrEqual(tokens);
+      expect(countTokens(item.slice(2))).toBeGreaterThan(tokens / 2);
+      await send(at, { type: 'task.move', id, to: 'ready' }, PERSON);
+      await send(at, { type: 'task.cancel', id }, PERSON);
+      const error = (await at.say(`#RETRY:${id}`)).replace('#ERROR:E002:', '');
+      expect(countTokens(error)).toBeLessThanOrEqual(priority === 'P0' ? 20 : 10);
+    }
+  });
+
   test('messages are kept until their reader has seen them whole', async () => {
     const at = await setting();
     await at.say('#DIRECT:TestAgent:auth_ready');
@@ -188,6 +209,8 @@ describe('what is known', () => {
     await at.say('#STATE:save:lease:what we pay for the house');
     expect(await at.say('#DEFINE:lease')).toBe('what we pay for the house');
     expect(await at.say('#DEFINE:zebra')).toBe('none');
+    for (const [word, meaning] of Object.entries(VOCABULARY))
+      expect(countTokens(meaning), word).toBeLessThanOrEqual(15);
   });
 
   test('#SUMMARY counts, and says what matters now', async () => {

@@ -47,7 +47,7 @@ export async function report(call: Call): Promise<Said> {
     case 'status':
       return text(fitting(call, [counts(tasks), counts(tasks, '/')]), situation);
     case 'errors':
-      return list(errors(tasks), situation);
+      return list(errors(tasks), { ...situation, isError: true, priority: tasks.some(isUrgentFailure) ? 'P0' : null });
     case 'results':
       return list(await results(call, tasks), situation);
     case 'messages':
@@ -87,10 +87,12 @@ export function counts(tasks: readonly Task[], between = ', '): string {
   return [...words].map(([word, count]) => `${count} ${word}`).join(between) || 'none';
 }
 
+const hasFailed = ({ cause, status }: Task): boolean => cause !== null && status !== 'done';
+/** §14: what is wrong with a P0 task is told at length. */
+const isUrgentFailure = (task: Task): boolean => hasFailed(task) && task.priority === 'critical';
+
 const errors = (tasks: readonly Task[]): string[] =>
-  tasks.flatMap(({ title, cause, status }) =>
-    cause === null || status === 'done' ? [] : [`${brief(title)}: ${cause.code} ${brief(cause.message)}`],
-  );
+  tasks.filter(hasFailed).map(({ title, cause }) => `${brief(title)}: ${cause?.code ?? ''} ${brief(cause?.message)}`);
 
 /** What is done, in the words of who did it, and the nodes that came of it. */
 async function results({ store, session }: Call, tasks: readonly Task[]): Promise<string[]> {

@@ -85,6 +85,10 @@ async function checkpointFirst(call: Call, words: string): Promise<void> {
 const noTask = (named: string | undefined): Said =>
   failed('E002', named === undefined ? 'expected a task' : `unknown_task ${named}`);
 
+/** §14: how much is told of what went wrong depends on the task. */
+const about = ({ priority }: Task, said: Said): Said =>
+  said.kind === 'error' ? { ...said, situation: { priority: TO_PRIORITY[priority] } } : said;
+
 const notYours = (task: Task): Said => failed('E005', `${task.id} is not yours`);
 
 export async function retry(call: Call): Promise<Said> {
@@ -93,7 +97,7 @@ export async function retry(call: Call): Promise<Said> {
   if (task === undefined) return noTask(named);
   if (!mayChange(call, task)) return notYours(task);
   const answer = await ask(call, { type: 'task.retry', id: task.id });
-  return 'said' in answer ? answer.said : form(`ack:${task.id}`);
+  return 'said' in answer ? about(task, answer.said) : form(`ack:${task.id}`);
 }
 
 const ALERT = 'priority_alert';
@@ -109,7 +113,7 @@ export async function escalate(call: Call): Promise<Said> {
     const step = Math.max(0, TASK_PRIORITIES.indexOf(task.priority) - 1);
     const priority = TASK_PRIORITIES[step] as TaskPriority;
     const edited = await ask(call, { type: 'task.edit', id: task.id, priority });
-    if ('said' in edited) return edited.said;
+    if ('said' in edited) return about(task, edited.said);
   }
   const said = task === undefined ? words : [`${task.id}: ${task.title}`, ...params.slice(1)].join(': ');
   const sent = await ask(call, { type: 'session.send', session, to: { channel: ALERT }, text: said, speaker });
