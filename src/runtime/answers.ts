@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../core/config.ts';
 import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Event } from '../core/laws/decision.ts';
-import type { Actor, AnyMessage, NextStage, TaskMessage } from '../core/laws/messages.ts';
-import { type ApprovalStatus, type Node, nodeId } from '../core/node.ts';
+import type { Actor, AnyMessage, NextStage } from '../core/laws/messages.ts';
+import type { Node } from '../core/node.ts';
 import { isVoid, type PersonsAnswer, QUESTION_ID, type Question } from '../core/question.ts';
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
@@ -207,33 +207,27 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   }
   const item = (await itemNow(store, task.id)) ?? itemOfTask(task);
   const { status, text, comment } = meantBy(item.kind, item.options, word);
-  const words = [text, comment].filter((said) => said !== null).join(' ') || null;
-  if (task.status === 'review' && status === 'approved') await mergeFirst(parts, task);
-  const moving = moveFor(task, status, words);
-  if (moving.type === 'task.move' && moving.to === 'ready') await keepAgent(store, task, by);
-  const answer = await send(store, by, moving);
-  const after = answer.tasks[0] ?? task;
-  await rollBackAfter(parts, task, after);
-  const at = isoTime(parts.now());
-  const isVerdict = item.kind !== 'failure';
-  const approved: ApprovalStatus = status === 'answered' ? 'approved' : status;
-  const node = isVerdict ? await writeApproval(parts, task, item, { approved, text, comment, at }, by) : null;
-  const said = { status, text, comment, by: by.name, at, node: node?.id ?? null };
-  const output = node === null ? null : outputFor(node.id, approved, at);
-  const detail = {
-    question: task.id,
-    kind: item.kind,
+  const isToBeDone = task.status === 'review' && status === 'approved';
+  if (isToBeDone) await mergeFirst(parts, task);
+  else if (status !== 'rejected') await keepAgent(store, task, by);
+  const sources: string[] = [];
+  for await (const node of store.nodes({ task: task.id })) if (sources.length < MOST_SOURCES) sources.push(node.id);
+  const last = await store.lastRecord();
+  const answer = await send(store, by, {
+    type: 'task.answer',
+    id: task.id,
+    status,
+    ...(text === null ? {} : { text }),
+    ...(comment === null ? {} : { comment }),
+    kind: item.kind === 'approval' ? 'review' : item.kind,
     asked: item.question,
-    ...said,
-    ...(output === null ? {} : { output }),
-  };
-  await send(store, by, {
-    type: 'note',
-    event: 'question.answered',
-    task: task.id,
-    ...(task.run === null ? {} : { run: task.run.id }),
-    detail,
+    sources,
   });
+  const after = answer.tasks.find(({ id }) => id === task.id) ?? task;
+  await rollBackAfter(parts, task, after);
+  const [node = null] = answer.nodes ?? [];
+  const said = { status, text, comment, by: by.name, at: isoTime(parts.now()), node: node?.id ?? null };
+  const output = await outputOf(store, last, task.id);
   return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node] };
 }
 
@@ -243,16 +237,6 @@ async function keepAgent(store: Store, { id, status, routing, run }: Task, by: A
   const isOpen = agent === null && role === null && team === null && tags.length === 0;
   if (!isOpen || run === null || (status !== 'review' && status !== 'blocked')) return;
   await send(store, by, { type: 'task.edit', id, routing: { agent: run.agent } });
-}
-
-function moveFor({ id, status: is }: Task, status: AnswerStatus, words: string | null): TaskMessage {
-  const because = words === null ? {} : { reason: words };
-  if (status === 'rejected') return { type: 'task.cancel', id, ...because };
-  if (is === 'review' && status === 'approved') return { type: 'task.move', id, to: 'done', ...because };
-  // What is said with it reaches the next run, as the reason of the move.
-  return is === 'deadletter' && words === null
-    ? { type: 'task.retry', id }
-    : { type: 'task.move', id, to: 'ready', ...because };
 }
 
 async function notWaiting(store: Store, task: Task): Promise<BatonError> {
@@ -272,73 +256,8 @@ async function notWaiting(store: Store, task: Task): Promise<BatonError> {
   );
 }
 
-interface Verdict {
-  readonly approved: ApprovalStatus;
-  readonly text: string | null;
-  readonly comment: string | null;
-  readonly at: string;
-}
-
-/** A review is a result too: an Approval by `user`, made from what the task wrote. */
-async function writeApproval(
-  { store }: AnswerParts,
-  task: Task,
-  item: InboxItem,
-  { approved, text, comment, at }: Verdict,
-  by: Actor,
-): Promise<Node | null> {
-  const sources: string[] = [];
-  for await (const node of store.nodes({ task: task.id })) if (sources.length < MOST_SOURCES) sources.push(node.id);
-  let id = nodeId('approval', task.id, at);
-  for (let i = 2; (await store.node(id)) !== undefined; i++) id = `${nodeId('approval', task.id, at)}_${i}`;
-  const document = {
-    type: 'add_node',
-    node_id: id,
-    node_type: 'Approval',
-    metadata: { created_by: 'user', created_at: at, domain: 'custom', confidence: 1, output_type: 'approval' },
-    data: {
-      approved_item: task.id,
-      approval_status: approved,
-      timestamp: at,
-      question: item.question,
-      ...(text === null ? {} : { resolution: text }),
-      ...(comment === null ? {} : { comment }),
-    },
-    handoff: { ready_for_next: true, next_stage: 'user', required_fields: ['approval_status'] },
-    lineage: { created_from_nodes: sources, consumed_by_nodes: [] },
-  };
-  const answer = await send(store, by, {
-    type: 'graph.apply',
-    updates: [
-      {
-        kind: 'add-node',
-        node: {
-          id,
-          type: 'Approval',
-          createdBy: 'user',
-          confidence: 1,
-          sources,
-          domain: 'custom',
-          outputType: 'approval',
-          ready: true,
-          nextStage: 'user',
-          topic: task.id,
-        },
-        document: JSON.stringify(document),
-      },
-    ],
-    escalate: { below: 0, domains: {} },
-    session: task.session,
-  });
-  return answer.nodes?.find((node) => node.id === id) ?? null;
-}
-
+/** So many nodes of a task are named as what its review is about. */
 const MOST_SOURCES = 50;
-
-const outputFor = (node: string, approved: ApprovalStatus, timestamp: string): Readonly<Record<string, unknown>> => ({
-  _meta: { output_type: 'approval', created_by: 'user', domain: 'custom', timestamp, confidence: 1 },
-  _handoff: { next_stage: 'user', graph_node: node, required_fields: ['approval_status'], approval_status: approved },
-});
 
 /** What is done is in the user's branch: whoever waits for the task begins there. */
 async function mergeFirst({ merge }: AnswerParts, task: Task): Promise<void> {

@@ -567,10 +567,38 @@ describe('a task that waits', () => {
         blocks: [task, after],
       },
     ]);
-    await expect(world.answer(task, 'rejected')).rejects.toMatchObject({ code: 'E_ILLEGAL_MOVE' });
     await world.answer(task, 'answered', { text: 'RETRY' });
     expect(await world.find(task)).toMatchObject({ status: 'ready', attempts: 0 });
     expect((await world.find(after)).status).toBe('ready');
+  });
+
+  test('that failed can be given up, and leaves the inbox', async () => {
+    const world = makeWorld();
+    const [task = '', after = ''] = await world.add({}, {});
+    await world.ok({ type: 'task.edit', id: after, dependsOn: [task] }, PERSON);
+    const run = await world.claim(task);
+    await world.ok({ type: 'run.fail', run, code: 'E_CREDENTIALS', message: 'no key', final: true });
+    const { answer, nodes } = await world.answer(task, 'answered', { text: 'no' });
+    expect([answer.status, nodes]).toEqual(['rejected', []]);
+    expect((await world.find(task)).status).toBe('cancelled');
+    expect(await world.find(after)).toMatchObject({ status: 'blocked', cause: { code: 'E_DEPENDENCY_FAILED' } });
+    expect(await world.inbox()).toEqual([]);
+  });
+
+  test('is answered in one record, and once: whoever comes second is told so', async () => {
+    const world = makeWorld();
+    const task = await review(world);
+    const before = await world.store.lastRecord();
+    const both = await Promise.allSettled([world.answer(task, 'approved'), world.answer(task, 'approved')]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect((both[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'E_ANSWERED' });
+    const types: string[][] = [];
+    for await (const { events } of world.store.eventsAfter({ after: before }))
+      types.push(events.map(({ type }) => type));
+    expect(types).toEqual([['task.transitioned', 'node.added', 'question.answered']]);
+    const approvals: string[] = [];
+    for await (const { id } of world.store.nodes({ type: ['Approval'] })) approvals.push(id);
+    expect(approvals).toHaveLength(1);
   });
 
   test('of nothing that waits, and of nothing at all', async () => {

@@ -13,6 +13,7 @@ import { answerQuestion } from './questions.ts';
 import { hold, rollBack, takeCheckpoint } from './rollback.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
 import * as session from './session.ts';
+import { answerTask } from './task-answer.ts';
 import { reportTask, update, withMessage } from './told.ts';
 
 export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number): Decision {
@@ -35,6 +36,8 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return ofTask(draft, message.id, (task) => cancel(draft, task, message.reason));
     case 'task.retry':
       return ofTask(draft, message.id, (task) => retry(draft, task));
+    case 'task.answer':
+      return ofTask(draft, message.id, (task) => answerTask(draft, task, message));
     case 'task.edit':
       return ofTask(draft, message.id, (task) => edit(draft, task, message));
     case 'task.update':

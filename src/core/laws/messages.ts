@@ -228,6 +228,19 @@ export type GraphMessage =
       readonly task?: string;
       readonly reason: string;
     }
+  /** A person's word on a task that waits for one; nobody else's is taken. */
+  | {
+      readonly type: 'task.answer';
+      readonly id: string;
+      readonly status: ApprovalStatus | 'answered';
+      readonly text?: string;
+      readonly comment?: string;
+      /** What was asked: to look at work, to resolve what it waits for, to try again. */
+      readonly kind: 'review' | 'uncertainty' | 'failure';
+      readonly asked: string;
+      /** The nodes that it is about. */
+      readonly sources?: readonly string[];
+    }
   /** A person's word; nobody else's is taken. */
   | {
       readonly type: 'question.answer';

@@ -151,14 +151,15 @@ function askConfidence(asking: Asking, node: Node, confidence: number, below: nu
     { option: 'accept', impact: 'it goes on as it is' },
     { option: 'redo', impact: 'its task is done again' },
   ];
-  write(draft, {
+  writeNode(draft, {
     id,
     type: 'Uncertainty',
     outputType: 'uncertainty',
     createdBy: 'baton',
     confidence,
     ready: false,
-    from: node,
+    domain: node.domain,
+    sources: [node.id],
     asking,
     data: { uncertainty_source: source, question, options, context: `${node.type} ${node.id} by ${node.createdBy}` },
     nextStage: 'user',
@@ -189,7 +190,10 @@ interface Written {
   readonly createdBy: string;
   readonly confidence: number;
   readonly ready: boolean;
-  readonly from: Node;
+  readonly domain: string | null;
+  readonly sources: readonly string[];
+  /** What its id says where nothing is said here. */
+  readonly topic?: string;
   readonly asking: Pick<Asking, 'task' | 'run' | 'session'>;
   readonly data: Fields;
   readonly nextStage: string;
@@ -197,8 +201,9 @@ interface Written {
 }
 
 /** A node that no agent wrote. */
-function write(draft: Draft, written: Written): void {
-  const { id, type, outputType, createdBy, confidence, ready, from, asking, data, nextStage, requiredFields } = written;
+export function writeNode(draft: Draft, written: Written): void {
+  const { id, type, outputType, createdBy, confidence, ready, domain, sources, asking, data } = written;
+  const { nextStage, requiredFields, topic = topicOfId(id) } = written;
   const node: Node = {
     id,
     type,
@@ -206,13 +211,13 @@ function write(draft: Draft, written: Written): void {
     createdBy,
     createdAt: draft.now,
     updatedAt: draft.now,
-    domain: from.domain,
+    domain,
     outputType,
     confidence,
     ready,
     nextStage,
-    topic: topicOfId(id),
-    sources: [from.id],
+    topic,
+    sources,
     uses: [],
     task: asking.task,
     run: asking.run,
@@ -227,19 +232,23 @@ function write(draft: Draft, written: Written): void {
     metadata: {
       created_by: createdBy,
       created_at,
-      domain: from.domain ?? 'custom',
+      domain: domain ?? 'custom',
       confidence,
       output_type: outputType,
     },
     data,
     handoff: { ready_for_next: ready, next_stage: nextStage, required_fields: requiredFields },
-    lineage: { created_from_node: from.id, consumed_by_nodes: [] },
+    lineage: {
+      ...(sources.length === 1 ? { created_from_node: sources[0] } : { created_from_nodes: sources }),
+      consumed_by_nodes: [],
+    },
   };
   draft.graph.add(node, JSON.stringify(document));
   draft.event('node.added', asking.task, asking.run, { node: id, type, confidence });
 }
 
-function freeId(draft: Draft, type: string, topic: string): string {
+/** For a node that no agent wrote. */
+export function freeId(draft: Draft, type: string, topic: string): string {
   const id = nodeId(type, topic, new Date(draft.now).toISOString());
   if (draft.graph.node(id) === undefined) return id;
   for (let i = 2; ; i++) if (draft.graph.node(`${id}_${i}`) === undefined) return `${id}_${i}`;
@@ -316,14 +325,15 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
   const timestamp = new Date(draft.now).toISOString();
   const isApproved = approved === 'approved';
   const nextStage = isApproved ? (message.next?.task.metadata?.['stage'] ?? question.nextStage) : null;
-  write(draft, {
+  writeNode(draft, {
     id: approvalId,
     type: 'Approval',
     outputType: 'approval',
     createdBy: 'user',
     confidence: 1,
     ready: true,
-    from: node,
+    domain: node.domain,
+    sources: [node.id],
     asking: { task: question.task, run: null, session: question.session },
     data: {
       approved_item: question.about,
