@@ -217,8 +217,12 @@ describe('list and end', () => {
   }, 30_000);
 
   test('what was exported is named, and what of the state is in no file', () => {
-    for (const line of ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', '#CONTEXT:export:./out.ctx']) say(line);
-    say('#STATE:save:kept:3:persistent');
+    const save = (file: string): void => {
+      const lines = ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', `#CONTEXT:export:./${file}`];
+      for (const line of lines) expect(say(line)).toMatchObject({ exit: 0, err: '' });
+    };
+    save('out.ctx');
+    expect(say('#STATE:save:kept:3:persistent')).toMatchObject({ exit: 0, out: 'saved:kept\n', err: '' });
     const file = join(dir, 'out.ctx');
     const end = (): Record<string, unknown> => baton(['session', 'end', 'default', '--json'], '', dir).json();
     expect(end()).toMatchObject({
@@ -226,7 +230,7 @@ describe('list and end', () => {
       exported: [{ file }],
     });
     // The one that follows is another session.
-    for (const line of ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', '#CONTEXT:export:./more.ctx']) say(line);
+    save('more.ctx');
     expect(end()).toMatchObject({
       cleared: { keys: ['kept', 'lost'], not_exported: ['lost'] },
       exported: [{ file: join(dir, 'more.ctx') }],
