@@ -217,12 +217,11 @@ describe('list and end', () => {
   }, 30_000);
 
   test('what was exported is named, and what of the state is in no file', () => {
-    const save = (file: string): void => {
-      const lines = ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', `#CONTEXT:export:./${file}`];
-      for (const line of lines) expect(say(line)).toMatchObject({ exit: 0, err: '' });
+    const save = (...more: string[]): void => {
+      const lines = ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', ...more];
+      expect(baton(['session'], lines.join('\n'), dir)).toMatchObject({ exit: 0, err: '' });
     };
-    save('out.ctx');
-    expect(say('#STATE:save:kept:3:persistent')).toMatchObject({ exit: 0, out: 'saved:kept\n', err: '' });
+    save('#CONTEXT:export:./out.ctx', '#STATE:save:kept:3:persistent');
     const file = join(dir, 'out.ctx');
     const end = (): Record<string, unknown> => baton(['session', 'end', 'default', '--json'], '', dir).json();
     expect(end()).toMatchObject({
@@ -230,12 +229,12 @@ describe('list and end', () => {
       exported: [{ file }],
     });
     // The one that follows is another session.
-    save('more.ctx');
+    save('#CONTEXT:export:./more.ctx');
     expect(end()).toMatchObject({
       cleared: { keys: ['kept', 'lost'], not_exported: ['lost'] },
       exported: [{ file: join(dir, 'more.ctx') }],
     });
-  }, 30_000);
+  }, 60_000);
 
   test('a session that there is not', () => {
     say('#VERSION');
