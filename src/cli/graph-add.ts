@@ -18,11 +18,13 @@ import { overSocket, personSender } from './send.ts';
 import { oneLine, safe } from './text.ts';
 import { writing } from './with-store.ts';
 
-export async function addToGraph(file: string, globals: Globals): Promise<void> {
+export async function addToGraph(file: string, globals: Globals & { readonly session?: string }): Promise<void> {
+  const { session } = globals;
   const socket = process.env['BATON_SOCKET'];
   const config = readConfig(dataFolder(globals));
   const input = await readGraphInput(file, config.node_types);
   if (socket !== undefined && socket !== '') {
+    if (session !== undefined) throw notForRuns();
     refuse(await overSocket(socket, input.text));
     warn(input);
     return showAsWritten(input, globals.json);
@@ -35,7 +37,8 @@ export async function addToGraph(file: string, globals: Globals): Promise<void> 
       judgeClaims(host);
       const sender = (await runSender(store, dir, 'cli')) ?? personSender(await actorOf(store), undefined);
       isRun = sender.run !== null;
-      answers = await host.router.take(input.text, sender);
+      if (session !== undefined && sender.actor.kind !== 'person') throw notForRuns();
+      answers = await host.router.take(input.text, session === undefined ? sender : { ...sender, session });
     } finally {
       await host.close();
     }
@@ -47,8 +50,11 @@ export async function addToGraph(file: string, globals: Globals): Promise<void> 
   });
 }
 
+const notForRuns = (): Refused =>
+  new Refused('E_PERMISSION_DENIED', '--session is for people; what a run writes is of its own session', null);
+
 /** What the router refused is the command's own failure. */
-function refuse(answers: readonly Routed[]): void {
+export function refuse(answers: readonly Routed[]): void {
   const all = answers.filter(({ result }) => result !== 'accepted');
   // The one that is to blame was written down; the others only say that nothing was taken.
   const bad = all.find(({ events }) => events.length > 0) ?? all[0];

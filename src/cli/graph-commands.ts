@@ -12,6 +12,7 @@ export function addGraphCommands(baton: Command, command: AddCommand): void {
 
   command('add', 'add nodes and edges, or change them, all of a text or nothing of it', graph)
     .argument('[file]', 'GRAPH_UPDATE blocks, or a node as plain YAML or JSON; - is standard input', '-')
+    .addOption(sessionOption('where new nodes go that build upon none (default: default)'))
     .addHelpText('after', ADD_HELP)
     .action(async (file: string, options) => (await import('./graph-add.ts')).addToGraph(file, options));
 

@@ -9,6 +9,7 @@ import { eventsOf } from '../core/task-json.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
+import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
 import { openFeed } from '../session/feed.ts';
@@ -286,12 +287,17 @@ function outcomeOf(tasks: readonly Task[]): Outcome {
   return tasks.some(({ status }) => status === 'done') ? 'partial' : 'failed';
 }
 
+const MOST_TOLD = 10;
+
 /** 0 done, 1 failed, 3 waits for a person; so for the stages that were handed on to. */
 async function conclude(store: Store, asked: readonly Task[], wasStopped: boolean): Promise<void> {
   const tasks = await withHandedOn(store, asked);
   const waiting = tasks.filter(isWaiting);
   const items = await itemsOf(store, waiting);
-  for (const item of items) note(`baton: ${item.id} waits for a person: ${oneLine(item.question)}\n  ${waysOf(item)}`);
+  // Whoever started it may be an agent, and reads what is noted too.
+  for (const item of items.slice(0, MOST_TOLD))
+    note(`baton: ${item.id} waits for a person: ${shorten(oneLine(item.question), 200)}\n  ${waysOf(item)}`);
+  if (items.length > MOST_TOLD) note(`baton: ${items.length - MOST_TOLD} more wait for a person: baton inbox`);
   for (const { id } of waiting) {
     if (!items.some(({ task }) => task === id)) note(`baton: ${id} waits for a person: baton why ${id}`);
   }

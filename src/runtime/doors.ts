@@ -18,6 +18,8 @@ export interface Sender {
   /** The agent's name as Baton knows it: of the run, or of `--as`. Null for a person who speaks as themselves. */
   readonly agent: string | null;
   readonly actor: Actor;
+  /** Where a person wants new nodes that build upon nothing; the default session where nothing is said. */
+  readonly session?: string;
 }
 
 /** A node, with the names of those fields of its data that had to be shortened. */

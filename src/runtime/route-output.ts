@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor } from '../core/laws/messages.ts';
-import { type Task, taskOfRun } from '../core/task.ts';
+import { DEFAULT_SESSION, type Task, taskOfRun } from '../core/task.ts';
 import type { Message } from '../protocol/message.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import type { Sender } from './doors.ts';
@@ -53,7 +53,13 @@ export async function takeOutputs(
   if (wrong !== null) return refuseAll(options, said, wrong.at, wrong.refusal);
   const approvals = said.filter(({ message }) => isApproval(message));
   if (approvals.length > 0) return answerAll(options, said, approvals);
-  const applied = await applyGraph(partsOf(options), heardOf(messages), await speakerFor(options, messages, sender));
+  const speaker = await speakerFor(options, messages, sender);
+  if (sender.session !== undefined && speaker.session !== sender.session) {
+    const there = `what it builds upon is of the session ${speaker.session ?? DEFAULT_SESSION}`;
+    const refusal = no('E_USAGE', `expected nodes for the session ${sender.session}, and ${there}`);
+    return refuseAll(options, said, messages.length - 1, refusal);
+  }
+  const applied = await applyGraph(partsOf(options), heardOf(messages), speaker);
   return applied.kind === 'refused'
     ? refuseAll(options, said, messages.length - 1, applied.refusal)
     : acceptAll(options, said, applied, null);
@@ -112,6 +118,7 @@ async function speakerFor({ store }: RouterOptions, messages: readonly Message[]
       session ??= (await store.node(id))?.session;
       if (session !== undefined) break;
     }
+    session ??= sender.session;
   }
   const from = sender.agent ?? output?._meta.created_by ?? sender.actor.name;
   return { by, from, task: null, run: null, ...(session === undefined ? {} : { session }) };

@@ -335,6 +335,16 @@ describe('finding and loading', () => {
     expect(graph(['list', '--type', 'Nope']).out).toBe('no node is such\n');
   });
 
+  test('into a session, where it builds upon nothing of another', () => {
+    expect(add(block('adr_x_20251028_100000'), '--session', 'far').exit).toBe(0);
+    expect(show('adr_x_20251028_100000')['session']).toBe('far');
+    const upon = block('adr_y_20251028_100000', 'ADR', from('adr_x_20251028_100000'));
+    const refused = add(upon, '--session', 'near');
+    expect([refused.exit, refused.err]).toEqual([3, expect.stringMatching(/session near.*of the session far/)]);
+    expect(add(upon, '--session', 'far').exit).toBe(0);
+    expect(list('--session', 'far')).toEqual(['adr_x_20251028_100000', 'adr_y_20251028_100000']);
+  });
+
   test('just what is required, and every gap', () => {
     const loaded = graph(['load', BUG, '--require', 'summary,acceptance_criteria']);
     expect(loaded.exit).toBe(0);
@@ -488,7 +498,7 @@ describe('within a run it is the run that speaks', () => {
     });
     expect(said('yes')).toMatch(/kept approval_bug_20251028_140000[\s\S]*\n0\n$/);
     expect([ran.exit, list()]).toEqual([3, [BUG]]);
-    expect(ran.err).toMatch(/would be a person's word/);
+    expect(ran.err).toMatch(/would be a person's or Baton's own word/);
   });
 });
 
