@@ -4,9 +4,10 @@ import { pick, type Scored, sharedConfidence, whyLeftOut } from '../core/bridge.
 import { BatonError } from '../core/errors.ts';
 import { nodeId } from '../core/node.ts';
 import { nodeJson } from '../core/node-json.ts';
-import type { Store, WholeNode } from '../core/store.ts';
-import { DEFAULT_SESSION, taskOfRun } from '../core/task.ts';
-import { encodeOutput } from '../protocol/output/encode.ts';
+import type { Question } from '../core/question.ts';
+import type { Store, StoredRecord, WholeNode } from '../core/store.ts';
+import { DEFAULT_SESSION } from '../core/task.ts';
+import { encodeGraphUpdate, encodeOutput } from '../protocol/output/encode.ts';
 import { graphUpdateOf } from '../protocol/output/graph.ts';
 import { snakeCase } from '../protocol/output/node-words.ts';
 import { isPascalCase } from '../protocol/output/registry.ts';
@@ -14,14 +15,19 @@ import { type Prose, type Source, type Summary, type SummaryRequest, summarise }
 import { fieldsOfType } from '../protocol/output/templates.ts';
 import { nextStageOf } from '../protocol/output/type-defaults.ts';
 import { isFields } from '../protocol/text/fields.ts';
+import type { Sender } from '../runtime/doors.ts';
+import { judgeClaims, openHost } from '../runtime/index.ts';
 import { escalation } from '../runtime/loading.ts';
 import { openQuestions } from '../runtime/open-questions.ts';
-import { actorOf, runSender } from './caller.ts';
+import { actorOf } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { InSession } from './globals.ts';
+import { refuse } from './graph-add.ts';
 import { proseBy } from './graph-prose.ts';
 import { dataOf } from './graph-text.ts';
 import { note, print, printJson, Refused } from './io.ts';
+import { callingRun, ownSession } from './seen.ts';
+import { overSocket } from './send.ts';
 import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
 import { ask, reading } from './with-store.ts';
@@ -49,7 +55,8 @@ export async function bridge(options: Options): Promise<void> {
   }
   await reading(options, async (store, dir) => {
     const config = readConfig(dir);
-    const session = await ownSession(store, dir, options.session);
+    const run = await callingRun(store, dir);
+    const session = run === null ? await personsSession(store, options.session) : ownSession(run.task, options.session);
     const { nodes, neighbours } = await chosen(store, types, as, session);
     const now = new Date().toISOString();
     const sources = nodes.map(sourceOf);
@@ -58,7 +65,13 @@ export async function bridge(options: Options): Promise<void> {
     const request: SummaryRequest = {
       type: as,
       fields: fieldsOfType(as, config.node_types) ?? ['summary'],
-      id: await freeId(store, as, topic, now),
+      id: await freeId(
+        store,
+        as,
+        topic,
+        now,
+        run === null ? [] : saidBy(await store.history(run.task.id), run.sender.run),
+      ),
       topic,
       sources,
       neighbours: neighbours.map(sourceOf),
@@ -71,26 +84,32 @@ export async function bridge(options: Options): Promise<void> {
     // Whether it can fit at all is known before an agent is paid for it.
     const plain = fitting(summarise(request), request.tokens);
     const prose = agent === null ? null : await proseBy({ store, dir, config, agent, session: place, request });
-    const { summary, author } = withProse(request, plain, prose, agent);
-    const { metadata, ...rest } = summary.node;
-    const node = author === null ? summary.node : { ...rest, metadata: { ...metadata, prose_by: author } };
-    const made = await ask(store, {
-      type: 'graph.apply',
-      updates: [graphUpdateOf(node as typeof summary.node)],
-      escalate: escalation(config),
-      session: place,
-    });
+    const summary = withProse(request, plain, prose);
+    const made =
+      run === null
+        ? await ask(store, {
+            type: 'graph.apply',
+            updates: [graphUpdateOf(summary.node)],
+            escalate: escalation(config),
+            session: place,
+          })
+        : await sayAsRun({ store, dir, config }, run.sender, encodeGraphUpdate(summary.node));
     const whole = await store.node(request.id);
-    if (whole === undefined) throw new BatonError('E_UNKNOWN', `${request.id} was written and is not there`);
-    if (options.json) printJson({ ...nodeJson(whole), output: summary.output });
+    if (whole === undefined && run === null)
+      throw new BatonError('E_UNKNOWN', `${request.id} was written and is not there`);
+    const { type: _, ...written } = summary.node;
+    if (options.json) printJson({ ...(whole === undefined ? written : nodeJson(whole)), output: summary.output });
     else {
       print(encodeOutput(summary.output));
-      const beside = neighbours.length === 0 ? '' : ` and ${neighbours.length} beside them`;
+      const beside = summary.named === 0 ? '' : ` and ${summary.named} beside them`;
       note(
         `made ${request.id} of ${nodes.length} nodes${beside}: ${summary.nodeTokens} tokens, ${summary.tokens} of them data; confidence ${request.confidence}`,
       );
     }
-    if (summary.dropped.length > 0) note(`left out, to fit ${request.tokens} tokens: ${summary.dropped.join(', ')}`);
+    if (whole === undefined) note('the graph takes it when this run has ended well');
+    const unnamed = neighbours.length - summary.named;
+    const gone = [...summary.dropped, ...(unnamed === 0 ? [] : [`the names of ${unnamed} nodes beside them`])];
+    if (gone.length > 0) note(`left out, to fit ${request.tokens} tokens: ${gone.join(', ')}`);
     for (const { id, question, answer } of made.questions ?? [])
       if (answer === null)
         note(
@@ -100,14 +119,41 @@ export async function bridge(options: Options): Promise<void> {
 }
 
 /** A person may sum up any session, a run its own. */
-async function ownSession(store: Store, dir: string, session: string | undefined): Promise<string | undefined> {
-  const sender = await runSender(store, dir, 'cli');
-  if (sender === null && (await actorOf(store)).kind === 'person') return session;
-  const task = sender === null || sender.run === null ? undefined : await store.find(taskOfRun(sender.run) ?? '');
-  if (task !== undefined && (session === undefined || session === task.session)) return task.session;
-  const whose = task === undefined ? 'nobody that could be named' : `a run of the session ${task.session}`;
-  throw new BatonError('E_PERMISSION_DENIED', `expected a person to sum up ${session ?? 'all sessions'}, got ${whose}`);
+async function personsSession(store: Store, session: string | undefined): Promise<string | undefined> {
+  if ((await actorOf(store)).kind === 'person') return session;
+  const what = session ?? 'all sessions';
+  throw new BatonError('E_PERMISSION_DENIED', `expected a person to sum up ${what}, got nobody that could be named`);
 }
+
+/** What a run says it says by its own ways, and it counts when the run has ended well. */
+async function sayAsRun(
+  place: Pick<Parameters<typeof openHost>[0], 'store' | 'dir' | 'config'>,
+  sender: Sender,
+  text: string,
+): Promise<{ readonly questions?: readonly Question[] }> {
+  const socket = process.env['BATON_SOCKET'] ?? '';
+  if (socket !== '') {
+    refuse(await overSocket(socket, text));
+    return {};
+  }
+  const host = await openHost(place);
+  try {
+    judgeClaims(host);
+    refuse(await host.router.take(text, sender));
+  } finally {
+    await host.close();
+  }
+  return {};
+}
+
+/** The nodes that a run has said, and that are not in the graph yet. */
+const saidBy = (history: readonly StoredRecord[], run: string | null): string[] =>
+  history.flatMap(({ events }) =>
+    events.flatMap(({ type, run: of, detail }) => {
+      const said = type === 'protocol.message.received' && of === run ? detail?.['graph'] : undefined;
+      return isFields(said) && typeof said['node_id'] === 'string' ? [said['node_id']] : [];
+    }),
+  );
 
 type Made = Extract<Summary, { ok: true }>;
 
@@ -121,19 +167,14 @@ function fitting(summary: Summary, tokens: number): Made {
 }
 
 /** Prose that makes it too long in spite of being shortened is not worth the summary. */
-function withProse(
-  request: SummaryRequest,
-  plain: Made,
-  prose: Prose | null,
-  agent: string | null,
-): { summary: Made; author: string | null } {
-  if (prose === null) return { summary: plain, author: null };
+function withProse(request: SummaryRequest, plain: Made, prose: Prose | null): Made {
+  if (prose === null) return plain;
   const summary = summarise({ ...request, prose });
-  if (summary.ok) return { summary, author: agent };
+  if (summary.ok) return summary;
   note(
-    `warning: the prose of ${agent} does not fit ${request.tokens} tokens; what was put together from the nodes stays`,
+    `warning: the prose of ${prose.by} does not fit ${request.tokens} tokens; what was put together from the nodes stays`,
   );
-  return { summary: plain, author: null };
+  return plain;
 }
 
 /** The candidates that may be built upon, chosen by score; what is left out is said. */
@@ -196,12 +237,18 @@ function sharedSession(nodes: readonly Scored[]): string {
 }
 
 /** `design_summary_20251028_120000`, as in the document; a collision gets `_2`. */
-async function freeId(store: Store, type: string, topic: string | null, now: string): Promise<string> {
+async function freeId(
+  store: Store,
+  type: string,
+  topic: string | null,
+  now: string,
+  said: readonly string[],
+): Promise<string> {
   const [first = 'node', ...others] = snakeCase(type).split('_');
   const rest = [...others, ...(topic === null ? [] : [topic])].join('_');
   const id = nodeId(first, rest === '' ? 'summary' : rest, now);
   for (let number = 1; ; number++) {
     const free = number === 1 ? id : `${id}_${number}`;
-    if ((await store.node(free)) === undefined) return free;
+    if (!said.includes(free) && (await store.node(free)) === undefined) return free;
   }
 }

@@ -33,7 +33,7 @@ export async function proseBy({ agent, session, request, ...place }: ProseAsk): 
     objective: objectiveOf(request),
     leaving: untilStopped(),
   });
-  if ('text' in answer) return parted(answer.text);
+  if ('text' in answer) return { by: agent, ...parted(answer.text) };
   note(
     `warning: ${oneLine(agent)} wrote no prose (${oneLine(answer.why)}); what was put together from the nodes stays`,
   );
@@ -43,7 +43,7 @@ export async function proseBy({ agent, session, request, ...place }: ProseAsk): 
 const GUIDANCE = /^[ \t]*(?:[-*][ \t]+)?(?:\*\*)?guidance(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*/im;
 
 /** What stands behind `Guidance:` is the guidance, what stands before it the overview. */
-function parted(summary: string): Prose {
+function parted(summary: string): Omit<Prose, 'by'> {
   const text = summary.trim();
   const at = GUIDANCE.exec(text);
   if (at === null) return { overview: text };

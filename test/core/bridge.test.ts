@@ -156,10 +156,15 @@ describe('the summary', () => {
       'key_decisions',
       'architecture_overview',
       'implementation_guidance',
+      'required_details',
       'critical_components',
       'interfaces',
       'constraints',
     ]);
+    // A list has five entries; what the others need is kept beside it.
+    expect(written.data['required_details']).toEqual(
+      [6, 7].map((i) => ({ node: adr(i).id, title: `Choice ${i}`, decision: adr(i).data['decision'] })),
+    );
     expect(written.data['key_decisions']).toHaveLength(5);
     expect(written.data['key_decisions']).toMatchObject([
       { node: adr(1).id, title: 'Choice 1', decision: adr(1).data['decision'] },
@@ -173,7 +178,7 @@ describe('the summary', () => {
       handoff: {
         ready_for_next: true,
         next_stage: 'implementation-triad',
-        required_fields: ['key_decisions', 'architecture_overview', 'implementation_guidance'],
+        required_fields: ['key_decisions', 'architecture_overview', 'implementation_guidance', 'required_details'],
         optional_fields: ['critical_components', 'interfaces', 'constraints'],
       },
       lineage: { created_from_nodes: [...[1, 2, 3, 4, 5, 6, 7].map((i) => adr(i).id), spec.id, neighbour.id] },
@@ -198,11 +203,11 @@ describe('the summary', () => {
 
   test('fits whatever it is given: optional fields go first, required ones only get shorter, at sentences', () => {
     const whole = made(summarise(request()));
-    let before = whole.tokens;
+    let before = whole.nodeTokens;
     let [sawDropped, sawShorter] = [false, false];
-    for (const tokens of [2_500, 1_500, 1_000, 700, 500, 450, 400, 350]) {
-      const { node: written, tokens: size, dropped } = made(summarise(request({ tokens })));
-      expect(size).toBe(countTokens(JSON.stringify(written.data)));
+    for (const tokens of [3_000, 2_500, 2_000, 1_800, 1_600, 1_500, 1_400, 1_300]) {
+      const { node: written, nodeTokens: size, tokens: ofData, dropped } = made(summarise(request({ tokens })));
+      expect([size, ofData]).toEqual([written, written.data].map((value) => countTokens(JSON.stringify(value))));
       expect(size).toBeLessThanOrEqual(tokens);
       expect(size).toBeLessThanOrEqual(before);
       before = size;
@@ -230,17 +235,47 @@ describe('the summary', () => {
     expect([sawDropped, sawShorter]).toEqual([true, true]);
   });
 
-  test('the whole node fits where that can be', () => {
-    const { node: written } = made(summarise(request({ tokens: 1_500 })));
-    expect(countTokens(JSON.stringify(written))).toBeLessThanOrEqual(1_500);
+  test('names of neighbours take a quarter of the tokens at most, and none before something required has to go', () => {
+    const neighbours = Array.from({ length: 100 }, (_, i) => ({ ...neighbour, id: `bug_${i}_20251028_100000` }));
+    const { node: written, named, nodeTokens, output } = made(summarise(request({ neighbours, tokens: 3_000 })));
+    expect(nodeTokens).toBeLessThanOrEqual(3_000);
+    expect([named > 0, named < 100]).toEqual([true, true]);
+    expect(written.lineage?.created_from_nodes).toHaveLength(8 + named);
+    expect(output._handoff.detail_nodes?.['bug_briefs']).toEqual(neighbours.slice(0, named).map(({ id }) => id));
+    const refused = summarise(request({ neighbours, tokens: 50 }));
+    if (refused.ok) throw new Error('it fits');
+    expect(made(summarise(request({ neighbours, tokens: refused.least })))).toMatchObject({ named: 0 });
+    expect(made(summarise(request({ neighbours }))).named).toBe(100);
   });
+
+  test.each(['DesignSummary', 'ValidationSummary', 'Report'])(
+    'what the next stage of any of twenty nodes needs stays in a %s, or nothing is made',
+    (type) => {
+      const sources = Array.from({ length: 20 }, (_, i) => ({
+        ...(i % 3 === 0 ? adr(i) : spec),
+        id: `node_${i}_20251028_110000`,
+        data: { ...(i % 3 === 0 ? adr(i) : spec).data, plan: `The plan of ${i}. ${sentences('plan', 20)}` },
+        requiredFields: ['plan'],
+      }));
+      const asked = { type, fields: NODE_TYPES[type] ?? [], sources };
+      const refused = summarise(request({ ...asked, tokens: 500 }));
+      if (refused.ok) throw new Error('it fits');
+      for (const tokens of [refused.least, refused.least + 300, 100_000]) {
+        const { node: written, nodeTokens } = made(summarise(request({ ...asked, tokens })));
+        expect(nodeTokens).toBeLessThanOrEqual(tokens);
+        const text = JSON.stringify(written.data);
+        for (const i of sources.keys()) expect(text, `${i} in ${tokens}`).toContain(`The plan of ${i}.`);
+      }
+      expect(summarise(request({ ...asked, tokens: refused.least - 1 })).ok).toBe(false);
+    },
+  );
 
   test('what does not fit at all names the least that would do, and that does', () => {
     const refused = summarise(request({ tokens: 50 }));
     if (refused.ok) throw new Error('it fits');
     expect(refused.least).toBeGreaterThan(50);
     expect(summarise(request({ tokens: refused.least - 1 })).ok).toBe(false);
-    expect(made(summarise(request({ tokens: refused.least }))).tokens).toBe(refused.least);
+    expect(made(summarise(request({ tokens: refused.least }))).nodeTokens).toBe(refused.least);
   });
 
   test('what a node’s own next stage needs stays, also where it stands in an optional field', () => {
@@ -253,8 +288,9 @@ describe('the summary', () => {
   });
 
   test('prose by somebody else takes the place of what is put together, and is fitted too', () => {
-    const prose = { overview: sentences('overview', 50), guidance: 'Begin with the store.' };
-    const { node: written } = made(summarise(request({ prose, tokens: 600 })));
+    const prose = { by: 'emma', overview: sentences('overview', 50), guidance: 'Begin with the store.' };
+    const { node: written, nodeTokens } = made(summarise(request({ prose, tokens: 1_500 })));
+    expect([nodeTokens <= 1_500, written.metadata['prose_by']]).toEqual([true, 'emma']);
     expect(prose.overview.startsWith(written.data['architecture_overview'] as string)).toBe(true);
     expect(written.data['implementation_guidance']).toBe('Begin with the store.');
   });

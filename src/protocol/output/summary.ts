@@ -1,7 +1,7 @@
 /**
  * Many nodes into one summary node that fits a number of tokens (document, "Bridge Agent Pattern"). Deterministic: the prose is put together
- * from the nodes, unless somebody else has written it. What is optional is shortened and then left out first; what is required is only
- * shortened, at sentences.
+ * from the nodes, unless somebody else has written it. What is optional is shortened and then left out first; what is required, of the summary or of
+ * a node in it, is only shortened, at sentences.
  */
 import type { CountTokens } from '../message.ts';
 import { type Fields, isFields } from '../text/fields.ts';
@@ -23,6 +23,7 @@ export interface Source {
 
 /** What a configured agent wrote in place of what is put together here. */
 export interface Prose {
+  readonly by: string;
   readonly overview?: string;
   readonly guidance?: string;
 }
@@ -50,10 +51,13 @@ export type Summary =
       readonly ok: true;
       readonly node: AddNode;
       readonly output: Output;
-      /** Of its data, which fit in any case; and of all of it, which does where that can be. */
-      readonly tokens: number;
+      /** Of all of it, and of its data. */
       readonly nodeTokens: number;
+      readonly tokens: number;
+      /** Fields that did not fit. */
       readonly dropped: readonly string[];
+      /** So many of the neighbours are named. */
+      readonly named: number;
     }
   /** Not even the least that has to stay fits; `least` would do. */
   | { readonly ok: false; readonly least: number };
@@ -77,21 +81,53 @@ interface Part {
 }
 
 export function summarise(request: SummaryRequest): Summary {
+  const few = { ...request, neighbours: request.neighbours.slice(0, named(request)) };
+  const made = few.neighbours.length === 0 ? null : withNeighbours(few, false);
+  return made?.ok === true ? made : withNeighbours({ ...request, neighbours: [] }, true);
+}
+
+/** The names of neighbours, which nothing rests on, take at most this share of the tokens. */
+const SHARE_OF_NAMES = 0.25;
+
+function named(request: SummaryRequest): number {
+  const { neighbours, tokens, countTokens } = request;
+  const most = tokens * SHARE_OF_NAMES;
+  const sizeOf = (count: number): number => {
+    const ids = neighbours.slice(0, count).map(({ id }) => id);
+    return countTokens(JSON.stringify([ids, ids]));
+  };
+  let [low, high] = [0, neighbours.length];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (sizeOf(middle) <= most) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** @param isLast whether nothing else can be left out but what need not be said of the nodes */
+function withNeighbours(request: SummaryRequest, isLast: boolean): Summary {
   const { tokens, countTokens } = request;
   const parts = partsOf(request);
   const kept = parts.filter(({ isKept }) => isKept);
   const optional = parts.filter(({ isKept }) => !isKept);
-  // The whole node within the bound where that can be; its data, which is what the next stage loads, in any case.
-  const fits = (value: unknown): boolean => countTokens(JSON.stringify(value)) <= tokens;
+  const sizeOf = (value: unknown): number => countTokens(JSON.stringify(value));
+  const fits = (data: Fields): boolean => sizeOf(nodeOf(request, data)) <= tokens;
   const data =
-    fitted(kept, optional, (found) => fits(nodeOf(request, found))) ??
     fitted(kept, optional, fits) ??
-    firstOf([Number.POSITIVE_INFINITY, ...SHORT], (length) => bareOf(kept, length), fits);
-  if (data === null) return { ok: false, least: countTokens(JSON.stringify(bareOf(kept, LEAST))) };
+    (isLast ? firstOf([Number.POSITIVE_INFINITY, ...SHORT], (length) => bareOf(kept, length), fits) : null);
+  if (data === null) return { ok: false, least: sizeOf(nodeOf(request, bareOf(kept, LEAST))) };
   const dropped = optional.map(({ field }) => field).filter((field) => !Object.hasOwn(data, field));
   const node = nodeOf(request, data);
-  const [ofData, ofNode] = [data, node].map((value) => countTokens(JSON.stringify(value))) as [number, number];
-  return { ok: true, node, output: outputOf(request, node), tokens: ofData, nodeTokens: ofNode, dropped };
+  return {
+    ok: true,
+    node,
+    output: outputOf(request, node),
+    tokens: sizeOf(data),
+    nodeTokens: sizeOf(node),
+    dropped,
+    named: request.neighbours.length,
+  };
 }
 
 /** The first length at which it fits. */
@@ -145,8 +181,32 @@ function cut(value: unknown, length: number): unknown {
 }
 
 function partsOf(request: SummaryRequest): Part[] {
+  const parts = request.type === DESIGN ? designParts(request) : typeParts(request);
+  const rest = requiredBeside(request.sources, parts);
+  return rest.length === 0 ? parts : [...parts, { field: DETAILS, value: rest, isKept: true }];
+}
+
+/** What nodes need that stands in no list: there are more of them than a list has entries, or they are not what it is about. */
+const DETAILS = 'required_details';
+
+function requiredBeside(sources: readonly Source[], parts: readonly Part[]): Fields[] {
+  const kept = parts.filter(({ isKept }) => isKept);
+  const told = new Map<unknown, Set<string>>();
+  for (const item of kept.flatMap(({ value }) => asList(value)).filter(isFields)) {
+    const fields = told.get(item['node']) ?? new Set();
+    for (const field of Object.keys(item)) fields.add(field);
+    told.set(item['node'], fields);
+  }
+  return sources.flatMap(({ id, data, requiredFields }) => {
+    const isTold = (field: string): boolean =>
+      told.get(id)?.has(field) === true || kept.some((part) => part.field === field && part.value === data[field]);
+    const missing = [...new Set(requiredFields)].filter((field) => isSaid(data[field]) && !isTold(field));
+    return missing.length === 0 ? [] : [{ node: id, ...Object.fromEntries(missing.map((name) => [name, data[name]])) }];
+  });
+}
+
+function typeParts(request: SummaryRequest): Part[] {
   const { type, fields, sources } = request;
-  if (type === DESIGN) return designParts(request);
   const own = type === 'ValidationSummary' ? validation(request) : {};
   const parts = fields.map((field): Part => {
     if (field === 'key_findings') return list(field, sources);
@@ -331,12 +391,12 @@ function metaOf({ type, sources, confidence }: SummaryRequest): {
 }
 
 function fieldsOf({ fields }: SummaryRequest, data: Fields): { required_fields: string[]; optional_fields: string[] } {
-  const required = fields.filter((field) => Object.hasOwn(data, field));
+  const required = [...fields, DETAILS].filter((field) => Object.hasOwn(data, field));
   return { required_fields: required, optional_fields: Object.keys(data).filter((field) => !required.includes(field)) };
 }
 
 function nodeOf(request: SummaryRequest, data: Fields): AddNode {
-  const { id, type, topic, now, nextStage, sources, neighbours } = request;
+  const { id, type, topic, now, nextStage, sources, neighbours, prose } = request;
   const { created_by, ...meta } = metaOf(request);
   const all = [...sources, ...neighbours];
   const references = Object.entries(byType(all)).map(([key, ids]) => [`detailed_${key}`, ids]);
@@ -344,7 +404,13 @@ function nodeOf(request: SummaryRequest, data: Fields): AddNode {
     type: 'add_node',
     node_id: id,
     node_type: type,
-    metadata: { created_by, created_at: now, ...meta, ...(topic === null ? {} : { topic: snakeCase(topic) }) },
+    metadata: {
+      created_by,
+      created_at: now,
+      ...meta,
+      ...(topic === null ? {} : { topic: snakeCase(topic) }),
+      ...(prose === undefined ? {} : { prose_by: prose.by }),
+    },
     data,
     handoff: { ready_for_next: true, next_stage: nextStage, ...fieldsOf(request, data) },
     lineage: { created_from_nodes: all.map((source) => source.id), consumed_by_nodes: [] },
