@@ -6,6 +6,7 @@ import type { InSession } from './globals.ts';
 import { findNode } from './graph-show.ts';
 import { titleOfNode } from './graph-text.ts';
 import { createWriter } from './io.ts';
+import { callingRun, ownSession, refuseBeyond } from './seen.ts';
 import { reading } from './with-store.ts';
 
 interface Options extends Omit<InSession, 'json'> {
@@ -14,8 +15,12 @@ interface Options extends Omit<InSession, 'json'> {
   readonly json: boolean;
 }
 
-export async function exportGraph(id: string | undefined, { as, type, session, ...globals }: Options): Promise<void> {
-  await reading(globals, async (store) => {
+export async function exportGraph(id: string | undefined, options: Options): Promise<void> {
+  const { as, type, session: asked, ...globals } = options;
+  await reading(globals, async (store, dir) => {
+    const run = await callingRun(store, dir);
+    const session = run === null ? asked : ownSession(run.task, asked);
+    if (id !== undefined) refuseBeyond(await findNode(store, id), run?.task.session);
     const filter: NodeFilter = {
       ...(type.length === 0 ? {} : { type }),
       ...(session === undefined ? {} : { session }),
@@ -33,7 +38,6 @@ async function* lineageNodes(
   id: string,
   isMeant: (node: { type: string; session: string }) => boolean,
 ): AsyncGenerator<WholeNode> {
-  await findNode(store, id);
   for (const found of (await store.lineage(id))?.nodes ?? []) {
     if (!isMeant(found)) continue;
     const node = await store.node(found.id);

@@ -4,6 +4,7 @@ import type { NodeFilter, WholeNode } from '../core/store.ts';
 import type { InSession } from './globals.ts';
 import { marks, titleOfNode } from './graph-text.ts';
 import { createWriter, print } from './io.ts';
+import { shownSession } from './seen.ts';
 import { dim } from './style.ts';
 import { oneLine } from './text.ts';
 import { reading } from './with-store.ts';
@@ -17,15 +18,16 @@ interface Options extends InSession {
 }
 
 export async function listNodes(options: Options): Promise<void> {
-  const { type, domain, stage, session, text, stale = false, json } = options;
-  const filter: NodeFilter = {
-    ...(type.length === 0 ? {} : { type }),
-    ...(domain === undefined ? {} : { domain }),
-    ...(stage === undefined ? {} : { stage }),
-    ...(session === undefined ? {} : { session }),
-    ...(text === undefined ? {} : { text }),
-  };
-  await reading(options, async (store) => {
+  const { type, domain, stage, text, stale = false, json } = options;
+  await reading(options, async (store, dir) => {
+    const session = await shownSession(store, dir, options.session);
+    const filter: NodeFilter = {
+      ...(type.length === 0 ? {} : { type }),
+      ...(domain === undefined ? {} : { domain }),
+      ...(stage === undefined ? {} : { stage }),
+      ...(session === undefined ? {} : { session }),
+      ...(text === undefined ? {} : { text }),
+    };
     const out = createWriter();
     let count = 0;
     for await (const node of store.nodes(filter)) {

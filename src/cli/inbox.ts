@@ -9,6 +9,7 @@ import { actorOf } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';
+import { shownSession } from './seen.ts';
 import { bold, dim, yellow } from './style.ts';
 import { oneLine, taskLine, time } from './text.ts';
 import { reading } from './with-store.ts';
@@ -18,8 +19,8 @@ interface InboxOptions extends Globals {
 }
 
 export async function showInbox({ session, ...globals }: InboxOptions): Promise<void> {
-  await reading(globals, async (store) => {
-    const items = await waitingFor(store, session);
+  await reading(globals, async (store, dir) => {
+    const items = await waitingFor(store, await shownSession(store, dir, session));
     if (globals.json) printJson(items);
     else print(items.length === 0 ? 'Nothing waits for a person.' : items.map(described).join('\n\n'));
   });

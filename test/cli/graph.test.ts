@@ -491,6 +491,60 @@ describe('within a run it is the run that speaks', () => {
     expect(show(BUG).lineage['consumed_by_nodes']).toEqual([mine]);
   });
 
+  test('it sees what is of its session, and nothing of another', () => {
+    const secret = 'adr_secret_20251028_100000';
+    const doubtful = block('adr_doubtful_20251028_100000').replace('confidence: 0.95', 'confidence: 0.8');
+    expect(add(`${block(secret)}${doubtful}`, '--session', 'far').exit).toBe(0);
+    const inbox = cli.replace(/graph$/, 'inbox');
+    const seen = {
+      list: `${cli} list`,
+      lineage: `${cli} lineage ${BUG} --json`,
+      show: `${cli} show ${BUG}`,
+      json: `${cli} export --as json`,
+      dot: `${cli} export --as dot`,
+      inbox: `${inbox} --json`,
+    };
+    const refused = {
+      far: `${cli} list --session far`,
+      secret: `${cli} show ${secret}`,
+      from: `${cli} lineage ${secret}`,
+      one: `${cli} export ${secret} --as json`,
+      all: `${cli} export --as json --session far`,
+      asked: `${inbox} --session far`,
+      bare: `env -u BATON_SOCKET -u BATON_RUN_MARK ${cli} show ${secret}`,
+    };
+    expect(run({ ...seen, ...refused }).exit).toBe(0);
+    for (const name of Object.keys(seen)) {
+      expect(said(name), name).toMatch(/\n0\n$/);
+      expect(said(name), name).not.toMatch(/secret|doubtful/);
+      if (name !== 'inbox') expect(said(name), name).toContain(BUG);
+    }
+    expect(said('inbox')).toBe('[]\n0\n');
+    for (const name of Object.keys(refused))
+      expect(said(name), name).toMatch(/^[^\n]*E_PERMISSION_DENIED[\s\S]*\n3\n$/);
+    // A person sees all of it.
+    expect(list()).toEqual(expect.arrayContaining([secret, BUG]));
+    expect(baton(['inbox', '--json'], '', dir).json()).toHaveLength(1);
+  });
+
+  test.each(['', 'env -u BATON_SOCKET '])('a summary is the run’s, and counts when that has ended well (%s)', (how) => {
+    const summed = { one: `${how}${cli} bridge --type BugBrief --json`, two: `${how}${cli} bridge --type BugBrief` };
+    const ran = run({ ...summed, none: `${cli} list --type DesignSummary --json` });
+    expect(said('one')).toMatch(/the graph takes it when this run has ended well\n0\n$/);
+    expect(said('two')).toMatch(/^OUTPUT:[\s\S]*the graph takes it when this run has ended well\n0\n$/);
+    expect(said('none')).toBe('[]\n0\n');
+    expect(ran.exit).toBe(0);
+    const made = list('--type', 'DesignSummary').map(show);
+    expect(made).toMatchObject(
+      Array.from({ length: 2 }, () => ({ task: expect.stringMatching(/^TASK-/), run: expect.stringMatching(/-r1$/) })),
+    );
+
+    writeFileSync(join(dir, 'emma.sh'), `#!/bin/sh\n${summed.one} > one.out\nexit 3\n`);
+    expect(baton(['run', 'fail', '--agent', 'emma', '--session', 'default'], '', dir).exit).not.toBe(0);
+    expect(said('one')).toContain('DesignSummary');
+    expect(list('--type', 'DesignSummary')).toHaveLength(2);
+  });
+
   test('a person’s word is not its to say, and then nothing of it is taken', () => {
     const ran = run({
       add: `${cli} add node.txt`,
@@ -558,9 +612,12 @@ describe('the bridge', () => {
   });
 
   test('within the tokens it is given; what is too little names the least', () => {
-    for (const tokens of [2_000, 900, 600]) {
+    for (const tokens of [2_000, 1_400, 1_100]) {
       const made = bridge('--type', 'ADR', '--tokens', String(tokens));
-      expect(countTokens(JSON.stringify(made.data))).toBeLessThanOrEqual(tokens);
+      const { node_id, node_type, metadata, data, handoff, lineage, _references } = made;
+      const written = { type: 'add_node', node_id, node_type, metadata, data, handoff, lineage, _references };
+      expect(countTokens(JSON.stringify(written))).toBeLessThanOrEqual(tokens);
+      expect(JSON.stringify(data)).toMatch(/(?:We take way \d.*){6}/);
       for (const decision of made.data['key_decisions'] as Json[]) {
         expect(decision).toMatchObject({
           title: expect.stringMatching(/^Choice \d$/),
@@ -610,7 +667,8 @@ describe('the bridge', () => {
       'test-engineer',
     );
     expect(made.node_id).toMatch(/^validation_summary_the_store_\d{8}_\d{6}$/);
-    expect(Object.keys(made.data)).toEqual(['validation_result', 'priority_score', 'key_findings', 'recommendation']);
+    const fields = ['validation_result', 'priority_score', 'key_findings', 'recommendation', 'required_details'];
+    expect(Object.keys(made.data)).toEqual(fields);
     const { out } = graph(['bridge', '--type', 'ADR', '--next', 'test-engineer']);
     expect(detect(out)).toMatchObject([{ kind: 'OUTPUT', valid: true, problems: [] }]);
     const sent = baton(['send', '-', '--json'], out, dir);
