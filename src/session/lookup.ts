@@ -66,7 +66,7 @@ export async function taskNamed(call: Call, named: string | undefined): Promise<
 
 /** A run decides over what it has handed on, a lead over all. */
 export const mayChange = ({ speaker }: Call, task: Task): boolean =>
-  speaker.run === null || speaker.leads || (task.parentId !== null && speaker.run.startsWith(`${task.parentId}-r`));
+  speaker.leads || (speaker.run !== null && task.parentId !== null && speaker.run.startsWith(`${task.parentId}-r`));
 
 /** Fields of a node's data that say in words what it is. */
 const TELLING = ['summary', 'statement', 'claim', 'finding', 'decision', 'title', 'name', 'question', 'description'];

@@ -4,7 +4,7 @@ import { isRunning, taskOfRun } from '../task.ts';
 import { add } from './add.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
-import type { SessionMessage } from './messages.ts';
+import type { SessionMessage, Speaker } from './messages.ts';
 
 type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>;
 
@@ -46,10 +46,16 @@ export function save(draft: Draft, message: Of<'session.save'>): Decision {
   return draft.decision(id, [replied(`saved:${key}`)]);
 }
 
-export function clear(draft: Draft, { session: id }: Of<'session.clear'>): Decision {
-  const session = draft.slice.session(id);
-  const keys = [...table(session, 'state').keys()];
+/** What others have saved is not one worker's to throw away. */
+const onlyLeads = (what: string, { agent }: Speaker): Decision =>
+  refused('E005', `${what} is for who leads the session, and this came from ${agent}`);
+
+export function clear(draft: Draft, { session: id, speaker }: Of<'session.clear'>): Decision {
+  const state = draft.slice.session(id)?.table('state');
+  const keys = [...(state?.keys() ?? [])];
   if (keys.length === 0) return same(replied('cleared'));
+  const isOthers = [...(state?.values() ?? [])].some(({ by }) => by !== speaker.agent);
+  if (isOthers && !speaker.leads) return onlyLeads('clearing what others have saved', speaker);
   for (const key of keys) draft.put(id, 'state', key, null);
   draft.event('session.cleared', null, null, { keys });
   return draft.decision(id, [replied('cleared')]);
@@ -142,6 +148,7 @@ export function exported(draft: Draft, { session: id, file, items, upTo }: Of<'s
 
 export function importContext(draft: Draft, message: Of<'session.import'>): Decision {
   const { session: id, mode, state, variables, tasks = [], file, from, done = [], speaker } = message;
+  if (mode === 'replace' && !speaker.leads) return onlyLeads('replacing what is saved', speaker);
   const session = begin(draft, id);
   const before = session?.table('state') ?? new Map();
   const after = new Set([...(mode === 'merge' ? before.keys() : []), ...Object.keys(state)]);
