@@ -116,8 +116,7 @@ async function refuse({ store }: AnswerParts, asked: Asked, { id, status }: Pers
     },
     by,
   });
-  const hint =
-    by.kind === 'unknown' ? 'say it from a terminal, or when nothing runs' : 'a person sees it with: baton inbox';
+  const hint = by.kind === 'unknown' ? 'say it from a terminal' : 'a person sees it with: baton inbox';
   throw new BatonError('E_PERMISSION_DENIED', reason, hint);
 }
 

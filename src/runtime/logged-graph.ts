@@ -2,6 +2,8 @@
  * What a run has said of the knowledge graph, for whoever finishes it after its Baton died: what it printed stands in its log, what it said by its socket
  * or by tools in the journal. It is read as it was heard.
  */
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AgentSign, Reader, TurnRequest } from '../agents/adapter.ts';
 import { adapterFor } from '../agents/index.ts';
 import { BatonError } from '../core/errors.ts';
@@ -19,12 +21,17 @@ import { createGraphEar, type GraphEar, isOfGraph, type SaidGraph } from './said
 
 export async function saidBy(host: Host, task: Task, run: Run, history: readonly StoredRecord[]): Promise<SaidGraph> {
   const ear = createGraphEar();
-  await hearLog(host, task, run, ear);
+  const unread = await hearLog(host, task, run, ear).then(
+    (isRead) => (isRead ? null : 'it is no file of its own'),
+    (cause: Error) => cause.message,
+  );
   hearJournal(history, run.id, ear);
-  return ear.said;
+  // What may stand there is not passed over: then nothing of it counts, and a person looks.
+  return unread === null ? ear.said : { ...ear.said, broken: [`what ${run.id} printed cannot be read: ${unread}`] };
 }
 
-async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise<void> {
+/** False where there is something in the log's place that is not looked into. */
+async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise<boolean> {
   const message = await taskMessage(host.store, task, host.workspace);
   const { agent, adapter } = agentOf(host, task, run, message);
   let detector = createDetector();
@@ -45,10 +52,11 @@ async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise
   const request = requestOf(host, run, message, agent);
   // Of an agent that is no program here, what it said is in the log as it was heard.
   const from = adapter.way === 'remote' ? adapterFor('command') : adapter;
-  if (from.way === 'remote') return;
+  if (from.way === 'remote') return true;
   const open = (): Reader => from.reader({ request, emit, say: () => {}, hangUp: () => {} });
   let reader = open();
-  await eachPiece(logFolder(host.dir, run.id), 'out.log', async (piece) => {
+  const folder = logFolder(host.dir, run.id);
+  const isRead = await eachPiece(folder, 'out.log', async (piece) => {
     for (let at = 0; at < piece.length; ) {
       const line = piece.indexOf(NEW_LINE, at);
       const end = line < 0 ? piece.length : line + 1;
@@ -65,6 +73,7 @@ async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise
   });
   reader.end({ code: 0, signal: null });
   pause();
+  return isRead || lstatSync(join(folder, 'out.log'), { throwIfNoEntry: false }) === undefined;
 }
 
 const NEW_LINE = 10;

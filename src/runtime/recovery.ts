@@ -138,13 +138,14 @@ async function withGraph(
 ): Promise<Awaited<ReturnType<typeof resultOf>>> {
   const { result, summary = '' } = told;
   if (result === 'none' || result === 'unreadable' || result === 'failed') return told;
-  const { claimed, finding } = await writeGraph(host, task, run, await saidBy(host, task, run, history), {
-    outcome: result,
-    summary,
-  });
+  const said = await saidBy(host, task, run, history);
+  const { claimed, finding } = await writeGraph(host, task, run, said, { outcome: result, summary });
   if (finding !== null) {
     const facts = createFacts(host.store, task.id, run.id);
     facts.tell('run.evidence', { claims: [], artifacts: [], findings: [finding], again: true });
+    const node = said.output?._handoff.graph_node ?? null;
+    const blocks = said.updates.length + said.broken.length;
+    facts.tell('graph.dropped', { blocks, node, reason: finding.message });
     await facts.written();
   }
   return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };

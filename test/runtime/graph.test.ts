@@ -1,5 +1,5 @@
 /** What agents write into the knowledge graph and hand on by it, with real processes and a real store: the document's own flow, gaps, doubt, and what is cut off. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
@@ -480,6 +480,21 @@ describe('doubt', () => {
     await other.end();
     expect(await other.world.store.find(other.task)).toMatchObject({ status: 'review' });
     expect(await nodes(other.world)).toEqual([]);
+  });
+
+  test('Baton dies, and what a run has printed cannot be read any more: it is not done', async () => {
+    const { world, task, end } = await died('command', nodeText({ id: 'a_1' }));
+    const run = (await world.store.find(task))?.run as Run;
+    const log = join(logFolder(world.dir, run.id), 'out.log');
+    renameSync(log, `${log}.away`);
+    symlinkSync(`${log}.away`, log);
+    await end();
+    expect(await world.store.find(task)).toMatchObject({
+      status: 'review',
+      cause: { message: expect.stringContaining(`what ${run.id} printed cannot be read`) },
+    });
+    expect(await nodes(world)).toEqual([]);
+    expect((await world.ran(task, [])).told('graph.dropped')).toMatchObject([{ blocks: 1 }]);
   });
 
   /** A run that has printed a text and said by its socket that it is done, and whose Baton is no more. */
