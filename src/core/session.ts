@@ -109,9 +109,19 @@ export interface Imported {
   readonly done: readonly { readonly task: string; readonly summary: string }[];
 }
 
+/** Who is at a rollback: no two are at a time. */
+export interface Holder {
+  readonly token: string;
+  /** Its process, by which others see whether it is still there. */
+  readonly pid: number;
+  readonly started: string | null;
+}
+
 /** A rollback on its way. */
 export interface RollingBack {
   readonly to: string;
+  /** Null where it was left as it is: anybody may complete it. */
+  readonly holder: Holder | null;
   /** The ref that what is uncommitted is kept under: the same one where it is begun again. */
   readonly keep: string | null;
   readonly until: number;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Actor, Speaker } from '../core/laws/messages.ts';
-import type { Checkpoint, CheckpointKind, SessionJson } from '../core/session.ts';
+import type { Checkpoint, CheckpointKind, RolledBack, RollingBack, SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
@@ -51,6 +51,11 @@ export async function checkpointSession(parts: CheckpointParts, wish: Checkpoint
   const { session } = wish;
   const info = wish.needsFiles === true ? await repositoryOf(workspace) : await gitInfo(workspace);
   const known = await store.session(session);
+  const under = known?.facts?.['rollingBack'] as RollingBack | undefined;
+  if (under !== undefined && under.until > Date.now()) {
+    throw new BatonError('E002', `rolling_back ${under.to}`, 'files that are half back are in no checkpoint');
+  }
+  const since = (known?.facts?.['rolledBack'] as RolledBack | undefined)?.at ?? null;
   let number = Math.max(lastNumber(known), info === null ? 0 : await lastCheckpoint(info.root, session));
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     number += 1;
@@ -60,7 +65,7 @@ export async function checkpointSession(parts: CheckpointParts, wish: Checkpoint
     if (git === 'taken') continue;
     const { kind, name, speaker, actor } = wish;
     const answer = await store.send({
-      message: { type: 'session.checkpoint', session, id, checkpoint: { kind, name, workspace, git }, speaker },
+      message: { type: 'session.checkpoint', session, id, checkpoint: { kind, name, workspace, git }, since, speaker },
       by: actor,
     });
     if (answer.kind !== 'refused') {

@@ -1,10 +1,12 @@
 /** Checkpoints and the way back, by command, on real repositories: files, state, variables, locks and tasks together, and nothing lost. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Task } from '../../src/core/task.ts';
+import { self } from '../../src/process/identity.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { rollBackTo } from '../../src/workspace/restore.ts';
 import { EMMA, emma, REPORT_DONE } from '../runtime/small-agents.ts';
@@ -275,7 +277,7 @@ describe('what is unusual', () => {
     const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
     await send(scene, { type: 'session.hold', session: SESSION, to: 'cp_001', keep: keepRef, speaker });
     await rollBackTo({ workspace: scene.workspace, exclude: [scene.dir], checkpoint: git, keepRef });
-    expect(await scene.say('#ROLLBACK:status')).toBe('rolling_back:cp_001');
+    expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001');
     expect(await scene.say('#STATE:load:k')).toBe('now');
 
     const later = sceneOf(scene);
@@ -283,6 +285,44 @@ describe('what is unusual', () => {
     expect(await later.say('#STATE:load:k')).toBe('then');
     expect(scene.git('show', `${keepRef}:untracked.txt`)).toBe('mine');
     expect(scene.git('for-each-ref', '--format=%(refname)', 'refs/baton/s')).not.toContain('kept_002');
+  });
+
+  test('two at a time do not mix: the second is refused, and so is a checkpoint', async () => {
+    const scene = await setting();
+    scene.write('a.txt', 'one\n');
+    await scene.say('#CHECKPOINT:create:manual:one');
+    scene.write('a.txt', 'two\n');
+    await scene.say('#CHECKPOINT:create:manual:two');
+    scene.write('a.txt', 'three\n');
+    const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
+    const held = {
+      type: 'session.hold',
+      session: SESSION,
+      keep: null,
+      holder: { token: 'x', ...self() },
+      speaker,
+    } as const;
+    await send(scene, { ...held, to: 'cp_001' });
+    expect(await scene.say('#ROLLBACK:status')).toBe('rolling_back:cp_001');
+    expect(await scene.say('#ROLLBACK:cp_002')).toBe('#ERROR:E002:rolling_back cp_001');
+    expect(await scene.say('#CHECKPOINT:create:manual:half')).toBe('#ERROR:E002:rolling_back cp_001');
+    expect(scene.read('a.txt')).toBe('three\n');
+    expect(scene.git('for-each-ref', '--format=%(refname)', 'refs/baton/s').split('\n')).toHaveLength(2);
+    await send(scene, { ...held, to: null });
+    expect(await scene.say('#ROLLBACK:cp_002')).toMatch(/rolled_back:cp_002$/);
+    expect(scene.read('a.txt')).toBe('two\n');
+  });
+
+  test('one whose process is gone is completed by another', async () => {
+    const scene = await setting();
+    await scene.say('#CHECKPOINT:create:manual:start');
+    const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
+    const { pid } = spawnSync('true');
+    const holder = { token: 'gone', pid, started: null };
+    await send(scene, { type: 'session.hold', session: SESSION, to: 'cp_001', keep: null, holder, speaker });
+    expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001');
+    expect(await scene.say('#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
+    expect(await scene.say('#ROLLBACK:status')).toMatch(/^rolled_back:cp_001/);
   });
 
   test('before a run whose paths to write hold more than five files there is a checkpoint; else none', async () => {

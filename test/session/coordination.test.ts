@@ -308,3 +308,38 @@ describe('#DEPENDS', () => {
     expect((await it.store.session(SESSION))?.depends).toBeUndefined();
   });
 });
+
+describe('who is waited for', () => {
+  test('an agent, until it has nothing to do: in its own words and in natural ones', async () => {
+    const at = await setting();
+    expect(await at.say('#WAIT:DevAgent:1')).toBe('ready');
+    const [id = ''] = await add(at, { routing: { agent: 'DevAgent' } });
+    const waits = at.say('#WAIT:devagent:30');
+    await untilWaiting(at);
+    const run = await claim(at, id, 'DevAgent');
+    await at.store.send({ message: { type: 'run.report', run, outcome: 'done' }, by: RUNTIME });
+    expect(await soon(waits)).toBe('ready');
+    expect((await at.done('wait for DevAgent to finish')).failed).toBe(false);
+  });
+
+  test('what nobody is called is a signal', async () => {
+    const at = await setting();
+    const waits = at.say('#WAIT:DevAgents:30');
+    await untilWaiting(at);
+    await at.say('#SIGNAL:DevAgents:true');
+    expect(await soon(waits)).toBe('ready');
+  });
+});
+
+test('#REPORT:all:locks: who holds what, and not what a run held that has ended', async () => {
+  const at = await setting();
+  const [id = ''] = await add(at, { routing: { agent: 'DevAgent' } });
+  const run = await claim(at, id, 'DevAgent');
+  await at.as('DevAgent', '#LOCK:src/a.js:60', { run });
+  await at.as('TestAgent', '#LOCK:db:60');
+  expect((await at.say('#REPORT:all:locks')).split('\n')).toEqual(['• src/a.js: DevAgent', '• db: TestAgent']);
+  expect(await at.say('#REPORT:TestAgent:locks')).toBe('• db: TestAgent');
+  expect(await at.say('who holds what?')).toMatch(/DevAgent/);
+  await at.store.send({ message: { type: 'run.report', run, outcome: 'done' }, by: RUNTIME });
+  expect(await at.say('#REPORT:all:locks')).toBe('• db: TestAgent');
+});

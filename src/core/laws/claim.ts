@@ -46,6 +46,12 @@ export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decis
   }
   const reason = notClaimable(task, draft.now, draft.task, draft.slice.writers());
   if (reason !== null) return refused('E_NOT_CLAIMABLE', `${task.id} cannot be claimed: ${reason}`);
+  if (draft.heldUntil(task.session) > 0) {
+    return refused(
+      'E_NOT_CLAIMABLE',
+      `${task.id} cannot be claimed: the files of ${task.session} are being rolled back`,
+    );
+  }
   if (!fits(task.routing, asked.claimer)) {
     return refused('E_NOT_CLAIMABLE', `${task.id} is not for ${asked.claimer.agent}`, `why: baton why ${task.id}`);
   }

@@ -1,6 +1,6 @@
 /** A decision in the making: what a law has changed so far is what it sees next. */
 
-import type { Put } from '../session.ts';
+import type { Put, RollingBack } from '../session.ts';
 import type { Run, Task, TaskStatus } from '../task.ts';
 import type { Change, Decision, Event, Slice } from './decision.ts';
 import { type GraphDraft, openGraphDraft } from './graph-draft.ts';
@@ -19,6 +19,8 @@ export interface Draft {
   set(id: string, fields: Partial<Task>, texts?: Texts): Task;
   /** A new status, the end of a run that it ends, and the event. Whether it is legal has been asked before. */
   transition(id: string, to: TaskStatus, fields: Partial<Task>, detail?: Readonly<Record<string, unknown>>): Task;
+  /** Until when nothing of a session is begun, since its files go back; 0 where they do not. */
+  heldUntil(session: string): number;
   /** A value of a session's table; null takes it out. */
   put(session: string, ...change: Put): void;
   event(type: string, task: string | null, run?: string | null, detail?: Readonly<Record<string, unknown>>): void;
@@ -35,6 +37,18 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
 
   const find = (id: string): Task | undefined => tasks.get(id) ?? slice.task(id);
 
+  const heldUntil = (session: string): number => {
+    const changed = puts.get(session)?.findLast(([table, key]) => table === 'facts' && key === 'rollingBack');
+    const held =
+      changed === undefined ? slice.session(session)?.fact('rollingBack') : (changed[2] as RollingBack | null);
+    return held != null && held.until > now ? held.until : 0;
+  };
+  /** What is ready while files go back waits until they have. */
+  const notYet = ({ status, session, availableAt }: Task): number | null => {
+    const until = status === 'ready' ? heldUntil(session) : 0;
+    return until > availableAt ? until : null;
+  };
+
   const draft: Draft = {
     now,
     by,
@@ -45,7 +59,9 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
       yield* slice.dependents(id);
       yield* newDependents.get(id) ?? [];
     },
-    create(task, texts) {
+    create(made, texts) {
+      const until = notYet(made);
+      const task = until === null ? made : { ...made, availableAt: until };
       tasks.set(task.id, task);
       changes.set(task.id, { set: task, ...(texts === undefined ? {} : { texts }) });
       for (const other of task.dependsOn) {
@@ -57,8 +73,10 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
     set(id, fields, texts) {
       const before = find(id);
       if (before === undefined) throw new Error(`no task ${id} in this draft`);
-      const set = { ...fields, updatedAt: now };
-      const after = { ...before, ...set };
+      const wanted = { ...before, ...fields, updatedAt: now };
+      const until = notYet(wanted);
+      const set = { ...fields, updatedAt: now, ...(until === null ? {} : { availableAt: until }) };
+      const after = until === null ? wanted : { ...wanted, availableAt: until };
       const change = changes.get(id);
       tasks.set(id, after);
       const allTexts = texts === undefined ? change?.texts : { ...change?.texts, ...texts };
@@ -73,6 +91,7 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
       draft.event('task.transitioned', id, after.run?.id, { from: before.status, to, ...detail });
       return after;
     },
+    heldUntil,
     put(session, ...change) {
       const list = puts.get(session);
       if (list === undefined) puts.set(session, [change]);

@@ -1,5 +1,6 @@
 /** Locks, signals and who waits for them (shared agent protocol §12): one owner, the most urgent first, then whoever came first; nobody waits in a circle. */
-import type { Lock, Session, Waiter } from '../session.ts';
+import { LOCK_PRIORITIES, type Lock, type Session, type Waiter } from '../session.ts';
+import type { Task } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { SessionMessage, Speaker } from './messages.ts';
@@ -26,12 +27,18 @@ function heldLock(draft: Draft, session: Session | undefined, resource: string):
   return lock !== undefined && lock.until > draft.now && isAlive(draft, lock.run) ? lock : null;
 }
 
+/** So long a wait makes as urgent as the next priority is: nobody waits for ever behind those who come later. */
+export const STEP_MS = 30_000;
+
+const rankOf = (draft: Draft, { priority, since }: Pick<Waiter, 'priority' | 'since'>): number =>
+  Math.max(0, LOCK_PRIORITIES.indexOf(priority) - Math.max(0, Math.floor((draft.now - since) / STEP_MS)));
+
 /** Those who wait, the most urgent first; of equals, who came first. */
 function waitersFor(draft: Draft, session: Session | undefined, condition: string): (readonly [number, Waiter])[] {
   const all = [...(session?.table('waiters') ?? [])].map(([key, waiter]) => [Number(key), waiter] as const);
   return all
     .filter(([, waiter]) => waiter.condition === condition && isWaiting(draft, waiter))
-    .sort(([m, a], [n, b]) => a.priority.localeCompare(b.priority) || a.since - b.since || m - n);
+    .sort(([m, a], [n, b]) => rankOf(draft, a) - rankOf(draft, b) || a.since - b.since || m - n);
 }
 
 const isWaiting = (draft: Draft, { until, run, deadlock }: Waiter): boolean =>
@@ -42,12 +49,14 @@ function ahead(draft: Draft, session: Session | undefined, resource: string, spe
   const reserved = session?.table('reserved').get(resource);
   if (reserved !== undefined && reserved.until > draft.now)
     return reserved.agent === speaker.agent ? null : reserved.agent;
-  const [first] = waitersFor(draft, session, resource).filter(([, { agent }]) => agent !== speaker.agent);
+  const waiting = waitersFor(draft, session, resource);
+  const first = waiting.find(([, { agent }]) => agent !== speaker.agent);
   if (first === undefined) return null;
-  const mine = waitersFor(draft, session, resource).find(([, { agent }]) => agent === speaker.agent);
-  const [number, waiter] = first;
-  if (waiter.priority !== speaker.priority) return waiter.priority < speaker.priority ? waiter.agent : null;
-  return mine !== undefined && mine[0] < number ? null : waiter.agent;
+  const mine = waiting.find(([, { agent }]) => agent === speaker.agent);
+  // Who does not wait comes now, behind those who are as urgent.
+  if (mine !== undefined && waiting.indexOf(mine) < waiting.indexOf(first)) return null;
+  const rank = rankOf(draft, { priority: speaker.priority, since: draft.now });
+  return rank < rankOf(draft, first[1]) ? null : first[1].agent;
 }
 
 export function lock(draft: Draft, { session: id, resource, seconds, speaker }: Of<'session.lock'>): Decision {
@@ -117,13 +126,31 @@ const isYes = (value: string): boolean => !['', 'false', '0', 'no', 'off'].inclu
 
 type Condition = 'met' | 'lock' | 'open';
 
-/** What a condition is: a lock that was ever taken, a signal, else a task. */
-function look(draft: Draft, session: Session | undefined, id: string, condition: string): Condition {
+/** What a condition is: a lock that was ever taken, a signal, a task, else agents that have work. */
+function look(draft: Draft, session: Session | undefined, message: Of<'session.wait'>): Condition {
+  const { session: id, condition, agents = [] } = message;
   const signaled = session?.table('signals').get(condition);
   if (signaled !== undefined) return isYes(signaled.value) ? 'met' : 'open';
   if (session?.table('locks').has(condition)) return 'lock';
   const task = draft.task(condition) ?? draft.task(draft.slice.byExternalId(id, condition) ?? '');
-  return task?.status === 'done' ? 'met' : 'open';
+  if (task !== undefined || agents.length === 0) return task?.status === 'done' ? 'met' : 'open';
+  for (const one of draft.slice.tasksOf(id)) if (isWorkOf(draft, one, agents, message.speaker)) return 'open';
+  return 'met';
+}
+
+/** A run that has not ended, what it came to is still looked at, or it is yet to begin. The speaker's own run does not keep it waiting. */
+function isWorkOf(draft: Draft, task: Task, agents: readonly string[], { run }: Speaker): boolean {
+  const isOpen = task.status === 'in-progress' || task.status === 'ready' || isLookedAt(draft, task);
+  if (!isOpen || (run !== null && task.run?.id === run)) return false;
+  const whose = task.status === 'ready' ? task.routing.agent : (task.run?.agent ?? task.routing.agent);
+  const names = [whose, ...(task.status === 'ready' ? [task.routing.team] : [])];
+  return names.some((name) => name != null && agents.some((agent) => agent.toLowerCase() === name.toLowerCase()));
+}
+
+/** Baton looks at the evidence by itself; what a person has to say to it may take days. */
+function isLookedAt(draft: Draft, { id, status, reviewRequired, run }: Task): boolean {
+  if (status !== 'review' || reviewRequired || run?.supervisor == null) return false;
+  return ![...draft.slice.questionsOf(id)].some(({ answer }) => answer === null);
 }
 
 export function wait(draft: Draft, message: Of<'session.wait'>): Decision {
@@ -140,7 +167,7 @@ export function wait(draft: Draft, message: Of<'session.wait'>): Decision {
     draft.put(id, 'waiters', key, null);
     return draft.decision(id, [replied(`deadlock:${before.deadlock}`)]);
   }
-  const found = look(draft, session, id, condition);
+  const found = look(draft, session, message);
   const isFree = found === 'lock' && heldByOthers(draft, session, condition, speaker) === null;
   if (found === 'met' || (isFree && isFirst(draft, session, condition, speaker, number))) {
     if (key !== null && before !== undefined) draft.put(id, 'waiters', key, null);
@@ -195,7 +222,8 @@ function isFirst(
   const [first] = waitersFor(draft, session, resource);
   if (first === undefined) return true;
   if (first[0] === number) return true;
-  return first[1].priority > speaker.priority;
+  const since = session?.table('waiters').get(String(number))?.since ?? draft.now;
+  return rankOf(draft, { priority: speaker.priority, since }) < rankOf(draft, first[1]);
 }
 
 /** Those who wait for each other, from whoever holds what the speaker wants to whoever wants what the speaker holds. */

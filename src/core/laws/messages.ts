@@ -1,7 +1,7 @@
 /** What can be asked of tasks, the knowledge graph and questions. Plain data, so that it crosses a socket as it is. */
 import type { ApprovalStatus, GraphUpdate } from '../node.ts';
 import type { Outcome } from '../report.ts';
-import type { Checkpoint, LockPriority } from '../session.ts';
+import type { Checkpoint, Holder, LockPriority } from '../session.ts';
 import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus } from '../task.ts';
 
 /** Who asks, as the channel knows it, never as the message says. */
@@ -288,6 +288,8 @@ export type SessionMessage =
       readonly condition: string;
       readonly seconds: number;
       readonly speaker: Speaker;
+      /** The agents that the condition names, where it does: it is met when they have no work in the session. */
+      readonly agents?: readonly string[];
       /** The wait that is asked about once more. */
       readonly wait?: number;
       /** It is given up. */
@@ -331,6 +333,8 @@ export type SessionMessage =
       readonly checkpoint: Omit<Checkpoint, 'at' | 'by' | 'state' | 'variables' | 'tasks'>;
       /** The id that its files are kept under; the next one where there is none. */
       readonly id?: string;
+      /** The time of the last rollback when its files were first looked at, null where there was none: of files that went back meanwhile there is no checkpoint. */
+      readonly since?: number | null;
       readonly speaker: Speaker;
     }
   /** Before files go back: the session's runs are stopped, and none begins. With `to` null it came to nothing, and work goes on. */
@@ -339,6 +343,12 @@ export type SessionMessage =
       readonly session: string;
       readonly to: string | null;
       readonly keep: string | null;
+      /** Who goes back. */
+      readonly holder?: Holder;
+      /** The token of a holder that is gone: its place is taken. */
+      readonly instead?: string;
+      /** The files are half back, and nobody is at it any more: nothing begins, and anybody may complete it. */
+      readonly left?: boolean;
       readonly speaker: Speaker;
     }
   /** The files are as they were; now all the rest is. */
@@ -350,6 +360,8 @@ export type SessionMessage =
       readonly files: number;
       /** The tasks that are done since, each as it is to be made anew. */
       readonly anew: readonly { readonly task: string; readonly made: NewTask }[];
+      /** The token of who held the session for it. */
+      readonly holder?: string;
       readonly speaker: Speaker;
     }
   | {

@@ -1,10 +1,10 @@
 /** Checkpoints of a session, and the way back (shared agent protocol §13; DECISIONS §10): files are the caller's, all the rest goes back here, together. */
-import type { Checkpoint } from '../session.ts';
+import type { Checkpoint, Holder, RollingBack } from '../session.ts';
 import { dayOf, isRunning, type Task, taskId } from '../task.ts';
 import { add } from './add.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
-import type { NewTask, SessionMessage } from './messages.ts';
+import type { NewTask, SessionMessage, Speaker } from './messages.ts';
 import { begin, replied } from './session.ts';
 import { markStale } from './stale.ts';
 
@@ -16,9 +16,15 @@ export const checkpointId = (number: number): string => `cp_${String(number).pad
 
 export function takeCheckpoint(
   draft: Draft,
-  { session: id, checkpoint, id: given, speaker }: Of<'session.checkpoint'>,
+  { session: id, checkpoint, id: given, since, speaker }: Of<'session.checkpoint'>,
 ): Decision {
   const session = begin(draft, id);
+  const held = session?.fact('rollingBack');
+  // Files that are half back are nothing to go back to.
+  if (held !== undefined && held.until > draft.now) return underWay(held);
+  if (since !== undefined && since !== (session?.fact('rolledBack')?.at ?? null)) {
+    return refused('E002', 'the files were rolled back meanwhile', 'take it again');
+  }
   const number = (session?.fact('checkpoints') ?? 0) + 1;
   const name = given ?? checkpointId(number);
   if (session?.table('checkpoints').has(name))
@@ -52,18 +58,27 @@ export function takeCheckpoint(
 /** So long nothing of a session is begun while its files go back; should whoever does that die, work goes on after it. */
 const HOLD_MS = 10 * 60_000;
 
-/** The runs of a session are stopped, but for the one that asks; nothing that is ready is taken before `until`. */
-export function hold(draft: Draft, { session: id, to, keep, speaker }: Of<'session.hold'>): Decision {
+/** Who is at it, where its time is not over. */
+const holderOf = (draft: Draft, held: RollingBack | undefined): Holder | null =>
+  held !== undefined && held.until > draft.now ? (held.holder ?? null) : null;
+
+const underWay = ({ to }: RollingBack): Decision =>
+  refused('E002', `rolling_back ${to}`, 'two rollbacks of one session would mix their files; see: #ROLLBACK:status');
+
+/** The runs of a session are stopped, but for the one that asks; nothing that is ready is taken before `until`. One at a time. */
+export function hold(draft: Draft, message: Of<'session.hold'>): Decision {
+  const { session: id, to, keep, holder = null, instead, left = false, speaker } = message;
   const session = draft.slice.session(id);
   const held = session?.fact('rollingBack');
-  if (to === null) {
-    if (held === undefined) return same();
-    for (const task of draft.slice.tasksOf(id)) release(draft, task, held.until);
-    draft.put(id, 'facts', 'rollingBack', null);
-    draft.event('session.released', null, speaker.run, { checkpoint: held.to });
-    return draft.decision(id, []);
+  const other = holderOf(draft, held);
+  const isOthers = other !== null && other.token !== holder?.token && other.token !== instead;
+  if (to === null || left) {
+    // What somebody else has begun since is not called off.
+    if (held === undefined || isOthers) return same();
+    return left ? leave(draft, id, held, speaker) : callOff(draft, id, held, speaker);
   }
   if (session?.table('checkpoints').has(to) !== true) return unknownCheckpoint(id, to);
+  if (held !== undefined && isOthers) return underWay(held);
   const until = draft.now + HOLD_MS;
   const stopped: string[] = [];
   for (const task of [...draft.slice.tasksOf(id)]) {
@@ -74,9 +89,22 @@ export function hold(draft: Draft, { session: id, to, keep, speaker }: Of<'sessi
     } else if (task.status === 'ready') draft.set(task.id, { availableAt: until });
   }
   // Begun anew, it keeps what it had kept.
-  draft.put(id, 'facts', 'rollingBack', { to, keep: held?.to === to ? (held.keep ?? keep) : keep, until });
+  draft.put(id, 'facts', 'rollingBack', { to, keep: held?.to === to ? (held.keep ?? keep) : keep, until, holder });
   draft.event('session.held', null, speaker.run, { checkpoint: to, stopped });
   return draft.decision(id, stopped);
+}
+
+function leave(draft: Draft, id: string, held: RollingBack, { run }: Speaker): Decision {
+  draft.put(id, 'facts', 'rollingBack', { ...held, holder: null });
+  draft.event('session.left', null, run, { checkpoint: held.to });
+  return draft.decision(id, []);
+}
+
+function callOff(draft: Draft, id: string, held: RollingBack, { run }: Speaker): Decision {
+  draft.put(id, 'facts', 'rollingBack', null);
+  for (const task of draft.slice.tasksOf(id)) release(draft, task, held.until);
+  draft.event('session.released', null, run, { checkpoint: held.to });
+  return draft.decision(id, []);
 }
 
 const release = (draft: Draft, { id }: Task, until: number): void => {
@@ -88,11 +116,17 @@ const unknownCheckpoint = (session: string, id: string): Decision =>
   refused('E_NOT_FOUND', `the session ${session} has no checkpoint ${id}`, 'see: #CHECKPOINT:list');
 
 export function rollBack(draft: Draft, message: Of<'session.rollback'>): Decision {
-  const { session: id, id: to, kept, files, anew, speaker } = message;
+  const { session: id, id: to, kept, files, anew, holder, speaker } = message;
   const session = draft.slice.session(id);
   const checkpoint = session?.table('checkpoints').get(to);
   if (session === undefined || checkpoint === undefined) {
     return unknownCheckpoint(id, to);
+  }
+  const held = session.fact('rollingBack');
+  const other = holderOf(draft, held);
+  if (held !== undefined && other !== null && other.token !== holder) return underWay(held);
+  if (holder !== undefined && (held?.to !== to || held.holder?.token !== holder)) {
+    return refused('E002', `another rollback than ${to} was begun since`, 'see: #ROLLBACK:status');
   }
   for (const key of session.table('state').keys())
     if (!Object.hasOwn(checkpoint.state, key)) draft.put(id, 'state', key, null);
@@ -106,7 +140,6 @@ export function rollBack(draft: Draft, message: Of<'session.rollback'>): Decisio
   for (const [condition, { at }] of session.table('signals')) {
     if (at > checkpoint.at) draft.put(id, 'signals', condition, null);
   }
-  const held = session.fact('rollingBack');
   if (held !== undefined) draft.put(id, 'facts', 'rollingBack', null);
   draft.put(id, 'facts', 'rolledBack', { to, at: draft.now, kept, files });
 

@@ -1,8 +1,10 @@
 /** `#CHECKPOINT` and `#ROLLBACK` (§13) on real files: what is uncommitted is kept first, and files, state and tasks go back together. */
+import { randomBytes } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
-import type { Checkpoint, CheckpointKind, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
+import type { Checkpoint, CheckpointKind, Holder, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
 import type { Task } from '../../core/task.ts';
+import { isAlive, self } from '../../process/identity.ts';
 import { NO_TASK } from '../../protocol/aof/index.ts';
 import { isFields, parseJson } from '../../protocol/text/fields.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
@@ -84,7 +86,8 @@ async function status(call: Call): Promise<Said> {
   const { store, session, now } = call;
   const { facts } = (await store.session(session)) ?? {};
   const under = facts?.['rollingBack'] as RollingBack | undefined;
-  if (under !== undefined) return text(`rolling_back:${under.to}`);
+  // Of one that nobody is at any more some files may be back: whoever rolls back again completes it.
+  if (under !== undefined) return text(`${isAtWork(under, now()) ? 'rolling_back' : 'interrupted'}:${under.to}`);
   const last = facts?.['rolledBack'] as RolledBack | undefined;
   if (last === undefined) return text('none');
   const [done, when] = [`rolled_back:${last.to}`, `${since(now() - last.at)} ago`];
@@ -127,32 +130,47 @@ async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
     const commits = /^\d+ commits?/.exec(question)?.[0];
     return failed('E002', commits === undefined ? question : `${commits} since, add :force`);
   }
+  const holder: Holder = { token: randomBytes(12).toString('hex'), ...self() };
+  const before = underWay(await call.store.session(session));
   const held = await ask(call, {
     type: 'session.hold',
     session,
     to: id,
     keep: point.git === null ? null : await keepRef(call, point),
+    holder,
+    ...(before?.holder == null || isAtWork(before, call.now()) ? {} : { instead: before.holder.token }),
     speaker,
   });
   if ('said' in held) return held.said;
   const release = async (said: Said): Promise<Said> => {
-    await ask(call, { type: 'session.hold', session, to: null, keep: null, speaker });
+    await ask(call, { type: 'session.hold', session, to: null, keep: null, holder, speaker });
     return said;
   };
   const busy = await whenGone(call);
   if (busy !== null) return release(failed('E002', `still_at_work ${busy}`));
   let files: Awaited<ReturnType<typeof restore>>;
   try {
-    files = await restore(call, point, force);
+    files = await restore(call, point, holder, force);
   } catch (cause) {
-    if (!(cause instanceof BatonError)) throw cause;
+    if (cause instanceof BatonError && cause.code !== 'E_ROLLBACK_FAILED') return release(refusal(cause));
     // Half of the files are back: nothing is begun upon that for a while, and whoever rolls back again completes it.
-    return cause.code === 'E_ROLLBACK_FAILED' ? refusal(cause) : release(refusal(cause));
+    await ask(call, { type: 'session.hold', session, to: id, keep: null, holder, left: true, speaker });
+    if (!(cause instanceof BatonError)) throw cause;
+    return refusal(cause);
   }
   const kept = files?.kept ?? null;
   const count = files === null ? 0 : files.restored.length + files.removed.length;
   const anew = await madeAnew(call, point);
-  const answer = await ask(call, { type: 'session.rollback', session, id, kept, files: count, anew, speaker });
+  const answer = await ask(call, {
+    type: 'session.rollback',
+    session,
+    id,
+    kept,
+    files: count,
+    anew,
+    holder: holder.token,
+    speaker,
+  });
   if ('said' in answer) return release(answer.said);
   const { keys, stale } = { keys: Object.keys(point.state).length, stale: anew.length };
   return form(
@@ -179,14 +197,20 @@ async function keepRef({ session }: Call, { workspace }: Checkpoint): Promise<st
 const underWay = (session: SessionJson | undefined): RollingBack | undefined =>
   session?.facts?.['rollingBack'] as RollingBack | undefined;
 
+/** Whether somebody is: its time is not over, and its process is there. */
+const isAtWork = ({ holder, until }: RollingBack, now: number): boolean =>
+  until > now && holder != null && isAlive(holder) !== 'gone';
+
 async function restore(
   call: Call,
   { workspace, git }: Checkpoint,
+  { token }: Holder,
   force: boolean,
 ): Promise<Awaited<ReturnType<typeof rollBackTo>> | null> {
   if (git === null) return null;
-  const keep = underWay(await call.store.session(call.session))?.keep;
-  if (keep == null) throw new BatonError('E_UNKNOWN', 'the rollback was ended by somebody else');
+  const { keep, holder } = underWay(await call.store.session(call.session)) ?? {};
+  if (keep == null || holder?.token !== token)
+    throw new BatonError('E_UNKNOWN', 'the rollback was ended by somebody else');
   return rollBackTo({ workspace, exclude: excluded(call), checkpoint: git, keepRef: keep, force });
 }
 

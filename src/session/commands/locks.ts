@@ -3,7 +3,9 @@ import { posix } from 'node:path';
 import type { Put, SessionJson, Waiter } from '../../core/session.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import { type Call, failed, form, type Handler, type Said } from '../call.ts';
+import { whom } from '../lookup.ts';
 import { listen } from '../news.ts';
+import { ORCHESTRATOR } from '../people.ts';
 import { ask, replyTo } from '../refusals.ts';
 
 /** So often a waiter says that it still waits. */
@@ -50,7 +52,8 @@ export async function wait(call: Call): Promise<Said> {
   const { session, speaker, params, store, now } = call;
   const condition = conditionOf(call);
   const seconds = Number(params[1]);
-  const message = { type: 'session.wait', session, condition, seconds, speaker } as const;
+  const agents = await agentsNamed(call, condition);
+  const message = { type: 'session.wait', session, condition, seconds, speaker, agents } as const;
   const until = now() + seconds * 1000;
   // From here on nothing is missed: what happens before the question is asked is seen by the question.
   let number: number | undefined;
@@ -72,6 +75,14 @@ export async function wait(call: Call): Promise<Said> {
   } finally {
     news.stop();
   }
+}
+
+/** `wait for emma to finish`: another agent or team by its name; a lock, a signal or a task of that name goes before it. */
+async function agentsNamed(call: Call, condition: string): Promise<readonly string[]> {
+  if (condition.toLowerCase() === call.speaker.agent.toLowerCase() || condition.toLowerCase() === ORCHESTRATOR)
+    return [];
+  const named = await whom(call, condition);
+  return 'said' in named ? [] : [...new Set([named.name, ...named.members])];
 }
 
 /** When a lock or what was kept for somebody runs out by itself. */

@@ -1,6 +1,6 @@
 /** `#REPORT`: how an agent's tasks stand, from the store, its runs and the graph. A topic that has no rule is looked for in what was said. */
 import type { Letter } from '../../core/session.ts';
-import type { Task, TaskStatus } from '../../core/task.ts';
+import { isRunning, type Task, type TaskStatus, taskOfRun } from '../../core/task.ts';
 import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
 import { type Call, list, type Said, text } from '../call.ts';
@@ -119,11 +119,19 @@ function cost(tasks: readonly Task[]): string[] {
     : [`$${spent.usd.toFixed(2)}, ${thousands(spent.tokens)} tokens, ${tasks.length} tasks`];
 }
 
+/** Held at this moment: a run that has ended holds nothing, whatever the time. */
 async function locks({ store, session, now }: Call, members: readonly string[] | null): Promise<string[]> {
-  const { locks: held = {} } = (await store.session(session)) ?? {};
-  return Object.entries(held)
-    .filter(([, { owner, until }]) => until > now() && (members === null || members.includes(owner)))
-    .map(([resource, { owner }]) => `${resource}: ${owner}`);
+  const { locks: all = {} } = (await store.session(session)) ?? {};
+  const inTime = Object.entries(all).filter(
+    ([, { owner, until }]) => until > now() && (members === null || members.includes(owner)),
+  );
+  const isHeld = await Promise.all(
+    inTime.map(async ([, { run }]) => {
+      const task = run === null ? undefined : await store.find(taskOfRun(run) ?? '');
+      return run === null || (task?.run?.id === run && isRunning(task));
+    }),
+  );
+  return inTime.filter((_, i) => isHeld[i]).map(([resource, { owner }]) => `${resource}: ${owner}`);
 }
 
 /** Unread ones, the oldest first. What its own reader was shown whole is read. */

@@ -263,3 +263,71 @@ test('whatever happens: never two owners, and a free lock goes to somebody who w
     { numRuns: 300 },
   );
 });
+
+describe('who has waited long', () => {
+  test('is as urgent as those above it, a step every 30 s: nobody starves', () => {
+    const world = createWorld();
+    const { lock, unlock, wait } = talk(world);
+    const [low, holder] = [who('low', { priority: 'P3' }), who('holder')];
+    lock(holder, 'r', 600);
+    expect(wait(low)).toBe('waits:1');
+    const pass = (seconds: number): void => {
+      for (let i = 0; i < seconds; i += 10) {
+        world.wait(10_000);
+        wait(low, 'r', 1);
+      }
+    };
+    pass(20);
+    // Not yet: one that is more urgent goes first.
+    const urgent = who('urgent', { priority: 'P2' });
+    wait(urgent);
+    unlock(holder);
+    expect(wait(low, 'r', 1)).toBe('waits:1');
+    expect(lock(urgent, 'r', 600)).toBe('locked');
+    pass(10);
+    // Now it is P2, and came first.
+    expect(wait(who('late', { priority: 'P2' }))).toBe('waits:3');
+    unlock(urgent);
+    expect(lock(who('other', { priority: 'P2' }))).toBe('busy:low');
+    expect(wait(who('late', { priority: 'P2' }), 'r', 3)).toBe('waits:3');
+    // Who is more urgent still goes before it.
+    expect(lock(who('first', { priority: 'P1' }), 'r', 600)).toBe('locked');
+    pass(60);
+    unlock(who('first'));
+    expect(wait(who('most', { priority: 'P0' }))).toBe('waits:4');
+    expect(wait(low, 'r', 1)).toBe('ready');
+  });
+});
+
+describe('a condition that names an agent', () => {
+  const waitFor = (world: World, speaker = who('a')) => {
+    const decision = world.ask(
+      { type: 'session.wait', session: S, condition: 'emma', seconds: 60, agents: ['emma'], speaker },
+      PERSON,
+    );
+    return decision.kind === 'refused' ? '' : decision.kind === 'changed' ? 'waits' : decision.about[0];
+  };
+
+  test('is met when that agent has no run and nothing to begin', () => {
+    const world = createWorld();
+    expect(waitFor(world)).toBe('reply:ready');
+    const id = world.addOne({ session: S, routing: { agent: 'Emma' } });
+    world.addOne({ session: S, routing: { agent: 'bob' } });
+    world.addOne({ session: 'another', routing: { agent: 'emma' } });
+    expect(waitFor(world)).toBe('waits');
+    const run = world.claim({ id });
+    expect(waitFor(world)).toBe('waits');
+    expect(waitFor(world, who('emma', { run }))).toBe('reply:ready');
+    world.report(run);
+    expect(waitFor(world)).toBe('reply:ready');
+  });
+
+  test('a signal, a lock or a task of that name goes before it', () => {
+    const world = createWorld();
+    talk(world).signal('emma', 'no');
+    expect(waitFor(world)).toBe('waits');
+    const other = createWorld();
+    other.addOne({ session: S, externalId: 'emma', status: 'backlog' });
+    expect(waitFor(other)).toBe('waits');
+  });
+});
