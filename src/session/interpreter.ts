@@ -29,7 +29,7 @@ import { HANDLERS } from './handlers.ts';
 import { createHear, type Hear, type HearOptions } from './hear.ts';
 import { createSessionLog } from './log.ts';
 import { checkProjectCommands } from './project-commands.ts';
-import { codeOf, refusalOf } from './refusals.ts';
+import { codeOf, fileWord, refusalOf } from './refusals.ts';
 import { createReader, hasVariables, isPlain, NO_VARIABLES, type Understood } from './understand.ts';
 
 const NO_SIGNAL = new AbortController().signal;
@@ -85,8 +85,9 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       return await (isBuiltIn(command.name) ? HANDLERS[command.name](call) : askProject(call));
     } catch (cause) {
       // A store that fails is told as that; what a command runs into is an answer.
-      if (!(cause instanceof BatonError) || cause.code.startsWith('E_STORE')) throw cause;
-      return failed(codeOf(cause), cause.message);
+      const said = cause instanceof BatonError ? ofBaton(cause) : ofFiles(cause, call);
+      if (said === null) throw cause;
+      return said;
     }
   };
 
@@ -166,6 +167,14 @@ function withoutLineEnd(line: string): string {
   let end = line.length;
   while (end > 0 && (line[end - 1] === '\n' || line[end - 1] === '\r')) end--;
   return line.slice(0, end);
+}
+
+const ofBaton = (cause: BatonError): Said | null =>
+  cause.code.startsWith('E_STORE') ? null : failed(codeOf(cause), cause.message);
+
+function ofFiles(cause: unknown, call: Call): Said | null {
+  const word = fileWord(cause, call);
+  return word === null ? null : failed('E002', word);
 }
 
 /** §14: what goes wrong with a P0 task is told at length. */

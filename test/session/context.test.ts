@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readYaml } from '../../src/protocol/text/yaml.ts';
+import { logOf } from '../../src/session/log.ts';
 import { EMMA } from '../runtime/small-agents.ts';
 import { taskOf, until } from '../runtime/world.ts';
 import { makeScene, type Scene } from './scene.ts';
@@ -110,6 +111,20 @@ describe('export', () => {
     await scene.say('#CONTEXT:export:x.ctx');
     await scene.say('#STATE:save:k:v:persistent');
     expect(await scene.say('#CONTEXT:export:x.ctx')).toMatch(/^exported:2 items/);
+  });
+
+  test.each([
+    ['#CONTEXT:export:README.md/x.ctx', 'not_a_folder'],
+    ['#CONTEXT:export:README.md/deep/x.ctx', 'not_a_folder'],
+    [`#CONTEXT:import:${'n'.repeat(300)}`, 'name_too_long'],
+    [`#CONTEXT:export:${'n'.repeat(250)}`, 'name_too_long'],
+    ['#CONTEXT:validate:circle/x', 'links_in_a_circle'],
+    ['#CONTEXT:list:circle', 'links_in_a_circle'],
+  ])('what the file system will not do is an answer, and is logged: %s', async (line, word) => {
+    symlinkSync(scene.path('circle'), scene.path('circle'));
+    const reply = await scene.say(line);
+    expect(reply).toMatch(new RegExp(`^#ERROR:E002:${word}[ …]`));
+    expect(readFileSync(logOf(scene.dir, SESSION), 'utf8')).toContain(`[#ERROR:E002:${word}`);
   });
 
   test('a run writes only where it may', async () => {

@@ -14,9 +14,20 @@ import { git, gitInfo } from '../../workspace/git.ts';
 import { type Call, failed, form, list, type Said } from '../call.ts';
 import { type Capsule, looksLikeCapsule, MOST_CAPSULE_BYTES, readCapsule } from '../context-file.ts';
 import { sessionTasks, since, thousands } from '../lookup.ts';
-import { ask } from '../refusals.ts';
+import { ask, fileWord } from '../refusals.ts';
 
+/** What the file system will not do is an answer, in one word with the name that was given. */
 export async function context(call: Call): Promise<Said> {
+  try {
+    return await done(call);
+  } catch (cause) {
+    const word = fileWord(cause, call);
+    if (word === null) throw cause;
+    return failed('E002', `${word} ${call.params[1] ?? ''}`);
+  }
+}
+
+async function done(call: Call): Promise<Said> {
   const [sub, named = '', more] = call.params;
   const place = await placeOf(call, named, sub === 'export');
   if (typeof place !== 'string') return place;
@@ -107,7 +118,7 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
     await rename(own, path);
   } catch (cause) {
     await rm(own, { force: true });
-    return failed('E002', `not_written ${(cause as NodeJS.ErrnoException).code ?? String(cause)}`);
+    throw cause;
   }
   const isWhole = filter === 'standard' || filter === 'all' || filter === 'incremental';
   const answer = await ask(call, {
