@@ -87,7 +87,7 @@ function lastNumber(session: SessionJson | undefined): number {
 
 async function filesUnder(
   { workspace, dir, config }: CheckpointParts,
-  { session, name }: CheckpointWish,
+  { session, name, speaker, actor }: CheckpointWish,
   id: string,
 ): Promise<NonNullable<Checkpoint['git']> | 'taken'> {
   const ref = `${checkpointRefs(session)}/${id}`;
@@ -97,7 +97,8 @@ async function filesUnder(
       exclude: dir === null ? [] : [dir],
       ref,
       message: `Checkpoint: ${name} [${id}]`,
-      onBranch: config.git === 'branch',
+      // What is committed on a person's branch is said by who leads, or by Baton itself.
+      onBranch: config.git === 'branch' && (speaker.leads || actor.kind === 'runtime'),
     });
     return { ref, commit, head, branch, files };
   } catch (cause) {

@@ -26,12 +26,16 @@ export interface RollbackInput {
   /** Never looked at and never touched: the data folder. */
   readonly exclude: readonly string[];
   readonly checkpoint: CheckpointPoint;
+  /** Commits whose rules on what is ignored hold as well: of trees that were kept when a rollback began. */
+  readonly rules?: readonly string[];
 }
 
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint: string | null;
+  /** The same in a word or two. */
+  readonly name?: string;
 }
 
 export interface Change {
@@ -46,6 +50,8 @@ export interface Ground {
   readonly scope: Scope;
   /** What the checkpoint holds. */
   readonly before: Entries;
+  /** Commits that say, with it, what is ignored. */
+  readonly rules: readonly string[];
 }
 
 export interface Sorted {
@@ -55,22 +61,37 @@ export interface Sorted {
   readonly recreated: readonly Change[];
   /** Made since. */
   readonly removed: readonly Change[];
-  /** New to git only: the checkpoint's own rules ignore them, so they may have been there before. They stay. */
+  /** New to git only: rules of the checkpoint, or of a time since, ignore them, so they are no work of anybody's. They stay. */
   readonly left: readonly Change[];
   /** At another commit than then; they stay. */
   readonly submodules: readonly Change[];
 }
 
-const refusal = (code: ErrorCode, message: string, hint: string | null = null): Refusal => ({ code, message, hint });
+const refusal = (code: ErrorCode, message: string, hint: string | null = null, name?: string): Refusal => ({
+  code,
+  message,
+  hint,
+  ...(name === undefined ? {} : { name }),
+});
 
 /** Where the user has to be for this checkpoint; else why it can't be gone back to. */
-export async function groundOf({ workspace, exclude, checkpoint }: RollbackInput): Promise<Ground | Refusal> {
+export async function groundOf({
+  workspace,
+  exclude,
+  checkpoint,
+  rules = [],
+}: RollbackInput): Promise<Ground | Refusal> {
   try {
     const info = await repositoryOf(workspace);
     const against = await whyNot(info, checkpoint);
     if (against !== null) return against;
     await checkCommit(info.root, checkpoint.commit);
-    return { scope: await scopeOf(info, workspace, exclude), before: await entriesOf(info.root, checkpoint.commit) };
+    return {
+      scope: await scopeOf(info, workspace, exclude),
+      before: await entriesOf(info.root, checkpoint.commit),
+      // A rollback takes away the rules that came after its checkpoint; what they ignored is still not its own.
+      rules: [...new Set([...(info.head === null ? [] : [info.head]), ...rules])],
+    };
   } catch (cause) {
     if (cause instanceof BatonError) return refusal(cause.code, cause.message, cause.hint);
     throw cause;
@@ -85,6 +106,7 @@ async function whyNot(info: GitInfo, { head, branch }: CheckpointPoint): Promise
       'E_PERMISSION_DENIED',
       `nothing is rolled back while ${busy} is under way in ${root}`,
       'finish or abort it first',
+      `${busy.replace(/^an? | \(.*$/g, '').replaceAll(' ', '_')}_under_way`,
     );
   }
   const named = (one: string | null): string => (one === null ? 'no branch (detached)' : one);
@@ -93,6 +115,7 @@ async function whyNot(info: GitInfo, { head, branch }: CheckpointPoint): Promise
       'E_PERMISSION_DENIED',
       `the checkpoint was taken on ${named(branch)}, and ${root} is on ${named(info.branch)} now`,
       branch === null ? `check out ${head}` : `check out ${branch} first`,
+      `on_other_branch, check out ${branch ?? head?.slice(0, 12)}`,
     );
   }
   // Before the first commit there is nothing that could have been left.
@@ -102,11 +125,12 @@ async function whyNot(info: GitInfo, { head, branch }: CheckpointPoint): Promise
     'E_PERMISSION_DENIED',
     `the checkpoint was taken at commit ${head.slice(0, 12)}, and HEAD (${info.head?.slice(0, 12) ?? 'no commit'}) does not come from it`,
     'the branch was reset or rewritten since: go back to where it was, or take single files from the checkpoint',
+    'head_rewritten',
   );
 }
 
 /** What differs, by what is to become of it. */
-export async function sortOut({ scope, before }: Ground, now: Entries): Promise<Sorted> {
+export async function sortOut({ scope, before, rules }: Ground, now: Entries): Promise<Sorted> {
   const names = [...new Set([...before.keys(), ...now.keys()])].filter((name) => inScope(scope, name)).sort();
   const changes = names
     .map((name) => ({ name, was: before.get(name) ?? null, is: now.get(name) ?? null }))
@@ -115,7 +139,7 @@ export async function sortOut({ scope, before }: Ground, now: Entries): Promise<
     was?.mode === SUBMODULE || (is?.mode === SUBMODULE && was === null);
   const files = changes.filter((change) => !isSubmodule(change));
   const made = files.filter(({ was }) => was === null);
-  const ignored = await ignoredThen(scope.info, before, made);
+  const ignored = await ignoredBy(scope.info, before, rules, made);
   return {
     restored: files.filter(({ was, is }) => was !== null && is !== null),
     recreated: files.filter(({ is }) => is === null),
@@ -129,14 +153,37 @@ function* foldersAbove(name: Bytes): Generator<Bytes> {
   for (let i = name.indexOf('/'); i > 0; i = name.indexOf('/', i + 1)) yield name.slice(0, i);
 }
 
-/** Those that the rules of the checkpoint ignore. A rule that was taken away since must not make old files look new. */
-async function ignoredThen(info: GitInfo, before: Entries, made: readonly Change[]): Promise<Set<Bytes>> {
+interface Rule {
+  readonly below: Bytes;
+  readonly blob: string;
+}
+
+/** Those that the rules of the checkpoint ignore, or those of the other commits. A rule that was taken away must not make old files look new. */
+async function ignoredBy(
+  info: GitInfo,
+  before: Entries,
+  commits: readonly string[],
+  made: readonly Change[],
+): Promise<Set<Bytes>> {
   if (made.length === 0) return new Set();
   const folders = new Set(made.flatMap(({ name }) => [...foldersAbove(name)]));
-  const rules = ['.gitignore', ...[...folders].map((folder) => `${folder}/.gitignore`)].flatMap((name) => {
-    const entry = before.get(name);
-    return entry?.mode.startsWith('100') === true ? [{ below: name, blob: entry.id }] : [];
-  });
+  const names = ['.gitignore', ...[...folders].map((folder) => `${folder}/.gitignore`)];
+  const rulesIn = (entries: Entries): Rule[] =>
+    names.flatMap((name) => {
+      const entry = entries.get(name);
+      return entry?.mode.startsWith('100') === true ? [{ below: name, blob: entry.id }] : [];
+    });
+  // The same rules need not be asked twice.
+  const all = new Map<string, readonly Rule[]>();
+  const take = (rules: readonly Rule[]): void => void all.set(JSON.stringify(rules), rules);
+  take(rulesIn(before));
+  for (const commit of commits) take(rulesIn(await entriesOf(info.root, commit)));
+  const ignored = new Set<Bytes>();
+  for (const rules of all.values()) for (const name of await ignoredUnder(info, rules, made)) ignored.add(name);
+  return ignored;
+}
+
+async function ignoredUnder(info: GitInfo, rules: readonly Rule[], made: readonly Change[]): Promise<Set<Bytes>> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-rules-'));
   try {
     const tree = join(folder, 'tree');
@@ -184,6 +231,7 @@ export async function inTheWay({ scope }: Ground, sorted: Sorted): Promise<Refus
       'E_PERMISSION_DENIED',
       `${pathIn(scope, name)} cannot be put back: ${by}`,
       'it is in no commit and not ours to remove: move it away, and roll back again',
+      `in_the_way ${pathIn(scope, name)}`,
     );
   const checked = new Set<Bytes>();
   for (const { name, is } of written) {

@@ -32,7 +32,7 @@ export interface RollbackPlan {
   readonly recreated: readonly string[];
   /** Made since: they go. */
   readonly removed: readonly string[];
-  /** New to git, but ignored by the checkpoint's own rules: they stay. */
+  /** New to git, but ignored by rules of the checkpoint or of a time since: they stay. */
   readonly left: readonly string[];
   /** Submodules that were at another commit; null where there was or is none. They stay. */
   readonly submodules: readonly { readonly path: string; readonly was: string | null; readonly is: string | null }[];
@@ -50,7 +50,7 @@ export interface RolledBack {
   readonly removed: readonly string[];
   /** The ref with what was there before; null where nothing of it was in no commit. */
   readonly kept: string | null;
-  /** What stays though it differs, a sentence each: submodules, and files that the checkpoint's rules ignore. */
+  /** What stays though it differs, a sentence each: submodules, and files that were ignored then or since. */
   readonly notes: readonly string[];
 }
 
@@ -155,7 +155,7 @@ function notesOf({ left, submodules }: Pick<RollbackPlan, 'left' | 'submodules'>
     ...submodules.map(
       ({ path, was, is }) => `the submodule ${path} was ${short(was)} and is ${short(is)}: it is left as it is`,
     ),
-    ...left.map((path) => `${path} is ignored by the checkpoint's own rules: it is left as it is`),
+    ...left.map((path) => `${path} is ignored by rules of then or since: it is left as it is`),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** Checkpoints and the way back, by command, on real repositories: files, state, variables, locks and tasks together, and nothing lost. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
@@ -178,11 +179,11 @@ describe('what stands against it', () => {
     await scene.say('#STATE:save:k:now');
     scene.git('checkout', '-qb', 'other');
     const refused = await scene.say('#ROLLBACK:cp_001:force');
-    expect(refused).toMatch(/^#ERROR:E002:the checkpoint was taken on main/);
-    expect(countTokens(refused.slice('#ERROR:E002:'.length))).toBeLessThanOrEqual(10);
+    expect(refused).toBe('#ERROR:E005:on_other_branch, check out main');
+    expect(countTokens(refused.slice('#ERROR:E005:'.length))).toBeLessThanOrEqual(10);
     scene.git('checkout', '-q', 'main');
     mkdirSync(scene.path('.git/rebase-merge'));
-    expect(await scene.say('#ROLLBACK:cp_001:force')).toMatch(/^#ERROR:E002:nothing is rolled back while a rebase/);
+    expect(await scene.say('#ROLLBACK:cp_001:force')).toBe('#ERROR:E005:rebase_under_way');
     rmSync(scene.path('.git/rebase-merge'), { recursive: true });
     expect(await scene.say('#STATE:load:k')).toBe('now');
     scene.write('more.txt', 'more\n');
@@ -250,7 +251,12 @@ describe('what is unusual', () => {
     expect(await scene.say('#CHECKPOINT:create:manual:before_refactor')).toBe('checkpoint_id:cp_001');
     expect(scene.git('log', '-1', '--format=%s')).toBe('Checkpoint: before_refactor [cp_001]');
     const head = scene.git('rev-parse', 'HEAD');
-    expect(await scene.as(await scene.claimed('emma'), '#CHECKPOINT:create:auto:mine')).toBe('checkpoint_id:cp_002');
+    const run = await scene.claimed('emma');
+    expect(await scene.as(run, '#CHECKPOINT:create:auto:mine')).toBe('checkpoint_id:cp_002');
+    // Nor is the one that is taken before what it hands on.
+    scene.write('a.txt', 'a person, at work\n');
+    await scene.as(run, '#DELEGATE:emma:thing:P0');
+    expect(Object.keys((await scene.store.session(SESSION))?.checkpoints ?? {})).toContain('cp_003');
     expect(scene.git('rev-parse', 'HEAD')).toBe(head);
   });
 
@@ -277,7 +283,7 @@ describe('what is unusual', () => {
     const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
     await send(scene, { type: 'session.hold', session: SESSION, to: 'cp_001', keep: keepRef, speaker });
     await rollBackTo({ workspace: scene.workspace, exclude: [scene.dir], checkpoint: git, keepRef });
-    expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001');
+    expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001, kept_001');
     expect(await scene.say('#STATE:load:k')).toBe('now');
 
     const later = sceneOf(scene);
@@ -311,6 +317,38 @@ describe('what is unusual', () => {
     await send(scene, { ...held, to: null });
     expect(await scene.say('#ROLLBACK:cp_002')).toMatch(/rolled_back:cp_002$/);
     expect(scene.read('a.txt')).toBe('two\n');
+  });
+
+  test('what was ignored is not taken by a second one', async () => {
+    const scene = await setting();
+    await scene.say('#CHECKPOINT:create:manual:start');
+    scene.write('.gitignore', 'ign/\n');
+    scene.write('ign/secret', 'mine\n');
+    expect(await scene.say('#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
+    expect(await scene.say('#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
+    expect([scene.read('.gitignore'), scene.read('ign/secret')]).toEqual(['.baton/\n', 'mine\n']);
+  });
+
+  test('one that comes half-way says where all is kept, and can be completed', async () => {
+    const scene = await setting();
+    const words = randomBytes(50_000).toString('hex');
+    scene.write('a.txt', words);
+    await scene.say('#CHECKPOINT:create:manual:start');
+    scene.write('a.txt', 'changed\n');
+    const blob = scene.git('rev-parse', 'refs/baton/s/cp_001:a.txt');
+    const object = scene.path(`.git/objects/${blob.slice(0, 2)}/${blob.slice(2)}`);
+    const whole = readFileSync(object);
+    chmodSync(object, 0o644);
+    // Its size and kind can still be told; what it holds cannot be read.
+    writeFileSync(object, Buffer.concat([whole.subarray(0, -1_000), Buffer.alloc(1_000)]));
+    expect(await scene.say('#ROLLBACK:cp_001')).toBe('#ERROR:E002:half_done kept_001, roll back again');
+    expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001, kept_001');
+    expect(scene.warnings.at(-1)).toMatch(/a\.txt could not be put back/);
+    expect(await scene.say('#CHECKPOINT:create:manual:half')).toBe('#ERROR:E002:rolling_back cp_001');
+    writeFileSync(object, whole);
+    expect(await scene.say('#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
+    expect(scene.read('a.txt')).toBe(words);
+    expect(scene.git('show', 'refs/baton/s/kept_001:a.txt')).toBe('changed');
   });
 
   test('one whose process is gone is completed by another', async () => {

@@ -268,6 +268,32 @@ describe('a rollback', () => {
     expect(readdirSync(sub)).toEqual([]);
   });
 
+  test('takes nothing that was ignored since, when it is begun again without the rules that said so', async () => {
+    const repo = repository({ 'a.txt': 'a\n' });
+    const checkpoint = await take(repo);
+    const ignored = { 'ign/secret': 's\n', 'x.log': 'l\n', 'deep/y.tmp': 't\n' };
+    write(repo, { '.gitignore': 'ign/\n*.log\n', 'deep/.gitignore': '*.tmp\n', ...ignored, 'new.txt': 'n\n' });
+    const { kept } = await back(repo, checkpoint);
+    const rules = [gitIn(repo, 'rev-parse', kept ?? '').trim()];
+    write(repo, { 'more.txt': 'm\n' });
+    const again = await back(repo, checkpoint, { keepRef: 'refs/baton/s/kept_002', rules });
+    expect(again.removed).toEqual(['more.txt']);
+    for (const path of Object.keys(ignored)) expect(existsSync(join(repo, path)), path).toBe(true);
+    expect(gitIn(repo, 'ls-tree', '-r', '--name-only', 'refs/baton/s/kept_002')).toContain('more.txt');
+  });
+
+  test('the rules of HEAD hold, though a rollback has taken them out of the files', async () => {
+    const repo = repository({ 'a.txt': 'a\n' });
+    const checkpoint = await take(repo);
+    write(repo, { '.gitignore': '.env\n', '.env': 'secret\n' });
+    gitIn(repo, 'add', '.gitignore');
+    gitIn(repo, 'commit', '-qm', 'rules');
+    await back(repo, checkpoint, { force: true });
+    expect(existsSync(join(repo, '.gitignore'))).toBe(false);
+    const again = await back(repo, checkpoint, { force: true });
+    expect([again.removed, existsSync(join(repo, '.env'))]).toEqual([[], true]);
+  });
+
   test('does not take a file for new because a rule that ignored it is gone, nor lose one to a rule that is new', async () => {
     const repo = repository({ 'a.txt': 'a\n', '.gitignore': '.env\ncache/\n*.tmp\n!keep.tmp\n' });
     write(repo, { '.env': 'secret\n', 'cache/x': 'x\n', 'notes.txt': 'notes\n', 'sub/deep.env': 'd\n' });
@@ -284,7 +310,7 @@ describe('a rollback', () => {
     expect(planned).toMatchObject({ restored: ['.gitignore', 'notes.txt'], removed: [':(odd)[x]*', 'keep.tmp'] });
     expect(planned.left).toEqual(['.env', 'cache/x', 'x.tmp']);
     const done = await back(repo, checkpoint);
-    expect(done.notes[0]).toBe(".env is ignored by the checkpoint's own rules: it is left as it is");
+    expect(done.notes[0]).toBe('.env is ignored by rules of then or since: it is left as it is');
     expect(picture(repo)).toMatchObject({
       '/.env': '644 secret\n',
       '/cache/x': '644 x\n',

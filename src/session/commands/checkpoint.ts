@@ -9,10 +9,11 @@ import { NO_TASK } from '../../protocol/aof/index.ts';
 import { isFields, parseJson } from '../../protocol/text/fields.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';
-import { planRollback, type RollbackPlan, rollBackTo } from '../../workspace/restore.ts';
+import { gitInfo } from '../../workspace/git.ts';
+import { planRollback, type Refusal, type RollbackPlan, rollBackTo } from '../../workspace/restore.ts';
 import { type Call, failed, form, list, type Said, text } from '../call.ts';
 import { fitting, plain, sessionTasks, since } from '../lookup.ts';
-import { ask } from '../refusals.ts';
+import { ask, codeOf } from '../refusals.ts';
 import { whenGone } from '../runs-gone.ts';
 
 const NO_FILES = '→ no repository: files are not in it';
@@ -25,22 +26,26 @@ export async function checkpoint(call: Call): Promise<Said> {
 
 async function create(call: Call, kind: CheckpointKind, name: string): Promise<Said> {
   const { session, speaker, actor } = call;
-  // What is committed on the user's branch is said by whoever leads.
-  const config = speaker.leads ? call.config : { git: 'refs' as const };
-  const { id, git } = await checkpointSession(
-    { ...call, config },
-    { session, kind, name: plain(name), speaker, actor },
-  );
+  const { id, git } = await checkpointSession(call, { session, kind, name: plain(name), speaker, actor });
   return form(git === null ? `checkpoint_id:${id}\n${NO_FILES}` : `checkpoint_id:${id}`);
 }
 
 /** The latest first. */
-async function all({ store, session, now }: Call): Promise<Said> {
+async function all(call: Call): Promise<Said> {
+  const { store, session, now } = call;
   const { checkpoints = {} } = (await store.session(session)) ?? {};
   return list(
     Object.entries(checkpoints)
       .reverse()
-      .map(([id, { name, kind, at }]) => `${id} ${name} (${kind}, ${since(now() - at)} ago)`),
+      .map(([id, { name, kind, at }]) => {
+        const [point, age] = [`${id} ${name}`, since(now() - at)];
+        return fitting(call, [
+          `${point} (${kind}, ${age} ago)`,
+          `${point} (${kind}, ${age})`,
+          `${point} ${age}`,
+          point,
+        ]);
+      }),
   );
 }
 
@@ -86,8 +91,15 @@ async function status(call: Call): Promise<Said> {
   const { store, session, now } = call;
   const { facts } = (await store.session(session)) ?? {};
   const under = facts?.['rollingBack'] as RollingBack | undefined;
-  // Of one that nobody is at any more some files may be back: whoever rolls back again completes it.
-  if (under !== undefined) return text(`${isAtWork(under, now()) ? 'rolling_back' : 'interrupted'}:${under.to}`);
+  if (under !== undefined) {
+    if (isAtWork(under, now())) return text(`rolling_back:${under.to}`);
+    // Some files may be back, and what was there before is kept: whoever rolls back again completes it.
+    const point = await found(call, under.to);
+    const there = under.keep === null || point === undefined ? [] : await listCheckpointRefs(point.workspace, session);
+    const kept = there.findLast(({ ref }) => ref === under.keep || ref.startsWith(`${under.keep}-`))?.id;
+    const said = `interrupted:${under.to}`;
+    return text(fitting(call, kept === undefined ? [said] : [`${said}, ${kept}`, said]));
+  }
   const last = facts?.['rolledBack'] as RolledBack | undefined;
   if (last === undefined) return text('none');
   const [done, when] = [`rolled_back:${last.to}`, `${since(now() - last.at)} ago`];
@@ -98,10 +110,27 @@ async function status(call: Call): Promise<Said> {
 /** Null where the checkpoint has no files. */
 async function planOf(call: Call, { workspace, git }: Checkpoint): Promise<RollbackPlan | null> {
   if (git === null) return null;
-  return planRollback({ workspace, exclude: excluded(call), checkpoint: git });
+  return planRollback({
+    workspace,
+    exclude: excluded(call),
+    checkpoint: git,
+    rules: await keptCommits(call, workspace),
+  });
 }
 
-const refusal = ({ message }: { readonly message: string }): Said => failed('E002', message);
+/** In a word where there is one: ten tokens are soon over. */
+const refusal = ({ code, message, name }: Pick<Refusal, 'code' | 'message' | 'name'>): Said =>
+  failed(codeOf({ code }), name ?? message);
+
+/** So many of the latest trees that were kept are asked what they ignored. */
+const MOST_KEPT = 20;
+
+/** What was ignored when an earlier rollback began is ignored, though the rules that say so went with it. */
+async function keptCommits({ session }: Call, workspace: string): Promise<readonly string[]> {
+  if ((await gitInfo(workspace)) === null) return [];
+  const refs = (await listCheckpointRefs(workspace, session)).filter(({ id }) => id.startsWith('kept_'));
+  return refs.slice(-MOST_KEPT).map(({ commit }) => commit);
+}
 
 async function preview(call: Call, id: string): Promise<Said> {
   const point = await found(call, id);
@@ -156,7 +185,9 @@ async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
     // Half of the files are back: nothing is begun upon that for a while, and whoever rolls back again completes it.
     await ask(call, { type: 'session.hold', session, to: id, keep: null, holder, left: true, speaker });
     if (!(cause instanceof BatonError)) throw cause;
-    return refusal(cause);
+    call.warn(cause.message);
+    const where = /kept in (\S+)/.exec(cause.message)?.[1]?.split('/').at(-1);
+    return failed('E002', `half_done${where === undefined ? '' : ` ${where}`}, roll back again`);
   }
   const kept = files?.kept ?? null;
   const count = files === null ? 0 : files.restored.length + files.removed.length;
@@ -211,7 +242,8 @@ async function restore(
   const { keep, holder } = underWay(await call.store.session(call.session)) ?? {};
   if (keep == null || holder?.token !== token)
     throw new BatonError('E_UNKNOWN', 'the rollback was ended by somebody else');
-  return rollBackTo({ workspace, exclude: excluded(call), checkpoint: git, keepRef: keep, force });
+  const rules = await keptCommits(call, workspace);
+  return rollBackTo({ workspace, exclude: excluded(call), checkpoint: git, keepRef: keep, rules, force });
 }
 
 /** A text of a task that its new one has as well. */
