@@ -43,6 +43,8 @@ export const tooLong = (most: number): string =>
 export const tooMany = (): string => 'Can you say that in a few lines? I read only so many wishes in one.';
 export const oneCommand = (): string => 'Is that a command? One that starts with # has to stand on a line of its own.';
 export const nothingDone = (): string => 'Nothing is done. What should I do instead?';
+export const notLater = (): string =>
+  'Shall it begin at once? I cannot keep it for later; say it again when it may begin.';
 export const notSayable = (words: string): string =>
   `How else could you say ${quote(words)}? A command cannot hold it as it is.`;
 export const valueTooLong = (): string => 'Can you say that in fewer words? A saved value has at most 30 tokens.';

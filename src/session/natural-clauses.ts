@@ -90,6 +90,16 @@ const CANCEL =
 /** Takes back whatever else the line says. */
 export const isCancel = (wish: string): boolean => CANCEL.test(wish);
 
+const NOT_NOW =
+  '(?:(?:just )?(?:yet|now|right now|today|for now|at once|right away|immediately|so soon)|(?:before|until|till|unless) .+)';
+const PUT_OFF = new RegExp(
+  `^(?:(?:do not|don't|never) (?:(?:start|begin)(?: with)?(?: it| that| this| on it| working| working on it)?(?: ${NOT_NOW})?|(?:do|delegate) (?:it|that|this) ${NOT_NOW})|not ${NOT_NOW}|hold off(?: .*)?|wait with (?:it|that|this)(?: .*)?|(?:start|begin) (?:it |that |this |with it )?(?:later|tomorrow|another time))$`,
+  'i',
+);
+
+/** What else is asked for is not to begin now. */
+export const isPutOff = (wish: string): boolean => PUT_OFF.test(wish);
+
 const FILLER =
   /^(?:please|thanks|thank you|thanks a lot|thx|cheers|ok|okay|hi|hello|hey|hi there|hello there|good (?:morning|evening|afternoon|day)|great|cool|perfect|yes|yeah|sure|baton|right|well|so|sorry|alright|now|and|then|also|if you can|if possible|when you are ready)$/i;
 

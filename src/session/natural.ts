@@ -6,6 +6,7 @@ import type { Command } from '../protocol/command/command.ts';
 import { encodeCommand } from '../protocol/command/encode.ts';
 import {
   nothingDone,
+  notLater,
   notSayable,
   notUnderstood,
   oneCommand,
@@ -17,7 +18,16 @@ import {
   whoDoes,
 } from './clarify.ts';
 import type { NaturalContext } from './natural-agents.ts';
-import { type Doubt, isCancel, isFiller, isNegated, type Piece, piecesOf, wishOf } from './natural-clauses.ts';
+import {
+  type Doubt,
+  isCancel,
+  isFiller,
+  isNegated,
+  isPutOff,
+  type Piece,
+  piecesOf,
+  wishOf,
+} from './natural-clauses.ts';
 import { type Priority, priorityOnly, takePriority } from './natural-priority.ts';
 import { maskQuotes } from './natural-quotes.ts';
 import { nameOf } from './natural-values.ts';
@@ -137,8 +147,13 @@ function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
       };
     }
   }
+  if (clauses.length > 1 && clauses.some(({ text }) => isPutOff(wishOf(text).text))) return question(notLater(), false);
   return readClauses(clauses, reader);
 }
+
+/** In a message it may be said of anything. */
+const isMessage = ({ first }: Clause): boolean =>
+  first?.kind === 'do' && first.commands.every(({ name }) => name === 'DIRECT' || name === 'BROADCAST');
 
 /**
  * Whether a piece begins a wish of its own. Behind a task or a message, `and …` belongs to it unless somebody is given a task; `then …` begins
@@ -148,6 +163,7 @@ function joining(last: Clause, piece: Piece, meaning: Meaning | null): 'new' | '
   const { text } = wishOf(piece.text);
   const isFree = last.first?.kind === 'do' && last.first.free;
   const isTask = isFree && last.first.commands.every(({ name }) => name === 'DELEGATE');
+  if (isPutOff(text) && !isMessage(last)) return 'new';
   if (priorityOnly(text) !== null) return isFree && !isTask ? 'same' : 'new';
   if (meaning === null) return isNegated(text) && !isFree ? 'new' : 'same';
   if (!isFree || piece.gap === 'sentence') return 'new';

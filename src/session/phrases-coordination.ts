@@ -190,7 +190,7 @@ export const COORDINATION: readonly Rule[] = [
   rule(
     'broadcast announce',
     [
-      '(broadcast|announce) (on|to|in|over) (the )?(channel )?(?<channel>[\\w-]+)( channel)?(:|,| that)? {what}',
+      `(broadcast|announce) (on|to|in|over) (?!${EVERYONE}(?![\\w-]| channel))(the )?(channel )?(?<channel>[\\w-]+)( channel)?(:|,| that)? {what}`,
       '(broadcast|announce) (that |: ?)?{what} (on|to|in|over) (the )?(channel )?(?<channel>file[ _]changes|deploy[ _]status|test[ _]results|priority[ _]alert|[\\w-]+(?= channel))( channel)?',
       '(send|send out|make) (a |an )?(broadcast|announcement)(:| that|,| saying) {what}',
       `(broadcast|announce)( to ${EVERYONE})?(:| that|,)? {what}`,
