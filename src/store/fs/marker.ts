@@ -62,7 +62,7 @@ function refuseForeign(disk: Disk, layout: Layout): void {
 }
 
 const KNOWN =
-  /^(?:\.gitignore|baton\.json.*|owner\.json.*|config\.yaml|events|tasks|runs|content|refused|tmp|inbox|graph|snapshot\.jsonl|tree\.json)$/;
+  /^(?:\.gitignore|baton\.json.*|owner\.json.*|config\.yaml|serve\.token|(?:snapshot|graph)\.jsonl|(?:tree|context-sums)\.json|history|events|tasks|runs|content|refused|tmp|inbox|logs|reports|snapshots|worktrees|exports|hooks|audit)$/;
 
 /** Several processes may do this at once: the first marker that is there counts. */
 export function makeFolder(disk: Disk, layout: Layout, secret: string): Marker {
