@@ -41,6 +41,7 @@ export interface Waiter {
 /** A lock that is free and kept for who waited longest, for a moment. */
 export interface Reservation {
   readonly agent: string;
+  readonly run: string | null;
   readonly until: number;
 }
 

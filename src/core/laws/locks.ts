@@ -15,11 +15,12 @@ export const RESERVED_MS = 10_000;
 const MOST_LOCKS = 1_000;
 const MOST_SIGNALS = 1_000;
 
+/** Two runs of one agent are two, and so is whoever speaks by its name without a run. */
 const isOwn = (
   held: { readonly run: string | null },
   owner: string,
   { agent, run }: Pick<Speaker, 'agent' | 'run'>,
-): boolean => owner === agent && (held.run === null || run === null || held.run === run);
+): boolean => owner === agent && held.run === run;
 
 /** The lock that somebody holds at this moment. */
 function heldLock(draft: Draft, session: Session | undefined, resource: string): Lock | null {
@@ -48,11 +49,11 @@ const isWaiting = (draft: Draft, { until, run, deadlock }: Waiter): boolean =>
 function ahead(draft: Draft, session: Session | undefined, resource: string, speaker: Speaker): string | null {
   const reserved = session?.table('reserved').get(resource);
   if (reserved !== undefined && reserved.until > draft.now)
-    return reserved.agent === speaker.agent ? null : reserved.agent;
+    return isOwn(reserved, reserved.agent, speaker) ? null : reserved.agent;
   const waiting = waitersFor(draft, session, resource);
-  const first = waiting.find(([, { agent }]) => agent !== speaker.agent);
+  const first = waiting.find(([, waiter]) => !isOwn(waiter, waiter.agent, speaker));
   if (first === undefined) return null;
-  const mine = waiting.find(([, { agent }]) => agent === speaker.agent);
+  const mine = waiting.find(([, waiter]) => isOwn(waiter, waiter.agent, speaker));
   // Who does not wait comes now, behind those who are as urgent.
   if (mine !== undefined && waiting.indexOf(mine) < waiting.indexOf(first)) return null;
   const rank = rankOf(draft, { priority: speaker.priority, since: draft.now });
@@ -126,12 +127,13 @@ const isYes = (value: string): boolean => !['', 'false', '0', 'no', 'off'].inclu
 
 type Condition = 'met' | 'lock' | 'open';
 
-/** What a condition is: a lock that was ever taken, a signal, a task, else agents that have work. */
+/** What a condition is: a lock that was ever taken (or a path, which can be one), a signal, a task, else agents that have work. */
 function look(draft: Draft, session: Session | undefined, message: Of<'session.wait'>): Condition {
   const { session: id, condition, agents = [] } = message;
+  if (session?.table('locks').has(condition)) return 'lock';
   const signaled = session?.table('signals').get(condition);
   if (signaled !== undefined) return isYes(signaled.value) ? 'met' : 'open';
-  if (session?.table('locks').has(condition)) return 'lock';
+  if (condition.includes('/')) return 'lock';
   const task = draft.task(condition) ?? draft.task(draft.slice.byExternalId(id, condition) ?? '');
   if (task !== undefined || agents.length === 0) return task?.status === 'done' ? 'met' : 'open';
   for (const one of draft.slice.tasksOf(id)) if (isWorkOf(draft, one, agents, message.speaker)) return 'open';
@@ -155,6 +157,8 @@ function isLookedAt(draft: Draft, { id, status, reviewRequired, run }: Task): bo
 
 export function wait(draft: Draft, message: Of<'session.wait'>): Decision {
   const { session: id, condition, seconds, speaker, wait: number, over = false } = message;
+  // Who waited for something of a session that is over waits for nothing, and does not begin it anew.
+  if (number !== undefined && draft.slice.session(id)?.fact('endedAt') !== undefined) return same(replied('timeout'));
   const session = begin(draft, id);
   const key = number === undefined ? null : String(number);
   const before = key === null ? undefined : session?.table('waiters').get(key);
@@ -171,8 +175,12 @@ export function wait(draft: Draft, message: Of<'session.wait'>): Decision {
   const isFree = found === 'lock' && heldByOthers(draft, session, condition, speaker) === null;
   if (found === 'met' || (isFree && isFirst(draft, session, condition, speaker, number))) {
     if (key !== null && before !== undefined) draft.put(id, 'waiters', key, null);
-    if (found === 'lock') {
-      draft.put(id, 'reserved', condition, { agent: speaker.agent, until: draft.now + RESERVED_MS });
+    const reserved = session?.table('reserved').get(condition);
+    // Kept once for who was told: asking again and again does not keep it longer.
+    const isKept = reserved !== undefined && reserved.until > draft.now;
+    if (found === 'lock' && !isKept) {
+      const { agent, run } = speaker;
+      draft.put(id, 'reserved', condition, { agent, run, until: draft.now + RESERVED_MS });
     } else if (before === undefined) return same(replied('ready'));
     return draft.decision(id, [replied('ready')]);
   }
@@ -218,7 +226,7 @@ function isFirst(
   number: number | undefined,
 ): boolean {
   const reserved = session?.table('reserved').get(resource);
-  if (reserved !== undefined && reserved.until > draft.now) return reserved.agent === speaker.agent;
+  if (reserved !== undefined && reserved.until > draft.now) return isOwn(reserved, reserved.agent, speaker);
   const [first] = waitersFor(draft, session, resource);
   if (first === undefined) return true;
   if (first[0] === number) return true;

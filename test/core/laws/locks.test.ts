@@ -134,6 +134,53 @@ describe('who waits for a lock', () => {
   });
 });
 
+describe('who is who', () => {
+  test('a name without a run is not one of its runs, and two runs are not both told', () => {
+    const { world, lock, unlock, wait } = setting();
+    const [one, two, three] = world
+      .add({ session: S }, { session: S }, { session: S })
+      .map((id) => world.claim({ id })) as [string, string, string];
+    expect(lock(who('bob', { run: one }))).toBe('locked');
+    expect(lock(who('bob'))).toBe('busy:bob');
+    expect(unlock(who('bob'))).toBe('not_owner');
+    expect(wait(who('bob', { run: two }))).toBe('waits:1');
+    expect(wait(who('bob', { run: three }))).toBe('waits:2');
+    unlock(who('bob', { run: one }));
+    expect(wait(who('bob', { run: two }), 'r', 1)).toBe('ready');
+    expect(wait(who('bob', { run: three }), 'r', 2)).toBe('waits:2');
+    expect(lock(who('bob', { run: three }))).toBe('busy:bob');
+    expect(lock(who('bob', { run: two }))).toBe('locked');
+  });
+
+  test('who asks again and again does not keep it longer', () => {
+    const { world, lock, unlock, wait } = setting();
+    lock(who('dev'));
+    unlock(who('dev'));
+    expect(wait(who('low', { priority: 'P3' }))).toBe('ready');
+    world.wait(9_000);
+    expect(wait(who('low', { priority: 'P3' }))).toBe('ready');
+    world.wait(1_001);
+    expect(lock(who('high', { priority: 'P0' }))).toBe('locked');
+  });
+
+  test('a signal of the same name is no lock; a path nobody has locked is free', () => {
+    const { lock, wait, signal } = setting();
+    expect(wait(who('a'), 'src/a.js')).toBe('ready');
+    lock(who('dev'), 'x');
+    signal('x', 'true');
+    expect(wait(who('a'), 'x')).toBe('waits:1');
+  });
+
+  test('the end of the session ends the waits, and they do not begin it anew', () => {
+    const { world, lock, wait } = setting();
+    lock(who('dev'));
+    expect(wait(who('a'))).toBe('waits:1');
+    world.ok({ type: 'session.end', session: S, speaker: who('boss', { leads: true }) });
+    expect(wait(who('a'), 'r', 1)).toBe('timeout');
+    expect(world.state.session(S)?.fact('endedAt')).toBeDefined();
+  });
+});
+
 describe('a circle', () => {
   test('of two: the last to wait gives way where they are equal, else the less urgent', () => {
     const { world, lock, wait } = setting();
