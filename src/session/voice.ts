@@ -61,12 +61,26 @@ async function voiceOfRun(
     );
   }
   const name = agent ?? task.run.agent;
-  const leads = config.agents[name]?.roles.includes(LEADER) === true;
+  const leads = mayLead(config, name) && !(await wasHandedOn({ store, config }, task));
   return {
     session: task.session,
     speaker: { agent: name, run, priority: PRIORITIES[task.priority], leads },
     actor,
   };
+}
+
+const mayLead = ({ agents }: SessionParts['config'], name: string): boolean =>
+  Object.hasOwn(agents, name) && agents[name]?.roles.includes(LEADER) === true;
+
+/** Whether one that does not lead is behind a task: it would else decide over others by handing on to one that does. */
+async function wasHandedOn({ store, config }: Pick<SessionParts, 'store' | 'config'>, task: Task): Promise<boolean> {
+  for (let one: Task | undefined = task; one !== undefined; ) {
+    if (Object.hasOwn(config.agents, one.createdBy) && !mayLead(config, one.createdBy)) return true;
+    if (one.parentId === null) return false;
+    one = await store.find(one.parentId);
+    if (!mayLead(config, one?.run?.agent ?? one?.routing.agent ?? '')) return true;
+  }
+  return false;
 }
 
 const stale = (run: string, task: Task | undefined): BatonError =>

@@ -193,6 +193,23 @@ describe('import', () => {
     expect(await made()).toHaveLength(3);
   });
 
+  test('of a run that does not lead only what is saved: its file makes no tasks, and replaces nothing', async () => {
+    scene.write(
+      'x.ctx',
+      'version: 1.1.0\nsession_id: a\nstate:\n  persistent:\n    one: new\ntasks:\n  in_progress:\n    evil: 10%\n',
+    );
+    await scene.say('#STATE:save:one:old');
+    const emma = await scene.claimed('emma');
+    expect(await scene.as(emma, '#CONTEXT:import:x.ctx:replace')).toMatch(/^#ERROR:E005:/);
+    expect(await scene.say('#STATE:load:one')).toBe('old');
+    expect(await scene.as(emma, '#CONTEXT:import:x.ctx')).toContain('→ tasks:left to who leads');
+    expect(await scene.say('#STATE:load:one')).toBe('new');
+    expect((await scene.tasks()).map(({ id }) => id)).toEqual([emma.task.id]);
+    const lead = await scene.claimed('emma', { leads: true });
+    expect(await scene.as(lead, '#CONTEXT:import:x.ctx')).toContain('→ tasks:1 active, 0 pending');
+    expect((await scene.tasks()).map(({ externalId }) => externalId)).toContain('evil');
+  });
+
   test('merge keeps what is there, replace does not', async () => {
     scene.write('x.ctx', 'version: 1.1.0\nsession_id: a\nstate:\n  persistent:\n    one: new\n    two: new\n');
     await scene.say('#STATE:save:one:old');

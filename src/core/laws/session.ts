@@ -149,6 +149,8 @@ export function exported(draft: Draft, { session: id, file, items, upTo }: Of<'s
 export function importContext(draft: Draft, message: Of<'session.import'>): Decision {
   const { session: id, mode, state, variables, tasks = [], file, from, done = [], speaker } = message;
   if (mode === 'replace' && !speaker.leads) return onlyLeads('replacing what is saved', speaker);
+  // They have no parent, and so none of the bounds of who brings them.
+  if (tasks.length > 0 && !speaker.leads) return onlyLeads('importing tasks', speaker);
   const session = begin(draft, id);
   const before = session?.table('state') ?? new Map();
   const after = new Set([...(mode === 'merge' ? before.keys() : []), ...Object.keys(state)]);

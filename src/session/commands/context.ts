@@ -208,7 +208,11 @@ async function importFrom(
       : []),
     ...(capsule.active.length + capsule.pending.length === 0
       ? []
-      : [`→ tasks:${capsule.active.length} active, ${capsule.pending.length} pending`]),
+      : [
+          speaker.leads
+            ? `→ tasks:${capsule.active.length} active, ${capsule.pending.length} pending`
+            : '→ tasks:left to who leads',
+        ]),
     ...capsule.warnings.map((warning) => `→ warning:${warning}`),
     '→ ready to resume',
   ];
@@ -226,7 +230,9 @@ function doneOf({ summaries }: Capsule): { readonly task: string; readonly summa
 
 /** What was not done there is to be done here, once, and not where it is known: what was begun is ready, the rest is kept for later. */
 async function tasksFrom(call: Call, capsule: Capsule): Promise<NewTask[]> {
-  const { store, session } = call;
+  const { store, session, speaker } = call;
+  // A run hands on what it may by #DELEGATE, within its own bounds.
+  if (!speaker.leads) return [];
   const here = await sessionTasks(call);
   const made: NewTask[] = [];
   const open = [
