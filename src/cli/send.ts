@@ -3,6 +3,7 @@ import { createConnection } from 'node:net';
 import { BatonError } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
+import { speakingAs } from '../runtime/actor.ts';
 import type { Routed, Sender } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';
 import { actorOf, refuseAsWithinRun, runSender } from './caller.ts';
@@ -52,7 +53,7 @@ export function personSender(actor: Actor, as: string | undefined): Sender {
       'say it from a terminal',
     );
   }
-  return { channel: 'cli', run: null, agent: as, actor: { ...actor, name: `user as ${as}` } };
+  return { channel: 'cli', run: null, ...speakingAs(actor, as) };
 }
 
 export function overSocket(path: string, text: string): Promise<readonly Routed[]> {

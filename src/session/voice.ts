@@ -39,9 +39,11 @@ export async function voiceOf(
   const { agent, actor } = sender;
   const isPerson = actor.kind === 'person';
   const name = agent ?? (isPerson ? ORCHESTRATOR : SOMEBODY);
+  // Who speaks as an agent has that agent's say and no more: else what it locks would be locked against nobody.
+  const leads = isPerson && name === ORCHESTRATOR;
   return {
     session: session ?? DEFAULT_SESSION,
-    speaker: { agent: name, run: null, priority: 'P2', leads: isPerson },
+    speaker: { agent: name, run: null, priority: 'P2', leads },
     actor,
   };
 }

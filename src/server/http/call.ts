@@ -4,7 +4,7 @@ import type * as z from 'zod';
 import { BatonError } from '../../core/errors.ts';
 import type { Actor } from '../../core/laws/messages.ts';
 import type { Task } from '../../core/task.ts';
-import { agentActor } from '../../runtime/actor.ts';
+import { agentActor, speakingAs } from '../../runtime/actor.ts';
 import type { Channel, Door, Router, Sender } from '../../runtime/doors.ts';
 import type { Host } from '../../runtime/host.ts';
 import { findTask } from '../../runtime/lookup.ts';
@@ -60,7 +60,7 @@ export function senderOf(caller: Caller, channel: Channel, as?: string): Sender 
   const actor = personOf(caller);
   if (as === undefined) return { channel, run: null, agent: null, actor };
   if (caller.isUnsure === true) refuseUnsure('"as"');
-  return { channel, run: null, agent: as, actor: { kind: actor.kind, name: `user as ${as}` } };
+  return { channel, run: null, ...speakingAs(actor, as) };
 }
 
 /** A run reaches its own task and the children of it. */
