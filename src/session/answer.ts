@@ -14,6 +14,8 @@ import type { Said } from './call.ts';
 /** §5: of an error's description. */
 const ERROR_TOKENS = 10;
 
+const MORE = '…';
+
 type Count = (text: string) => number;
 
 /** `tokens` is the limit of a project's own command, which the table does not know. */
@@ -29,7 +31,8 @@ export function answerOf(command: Command, said: Said, countTokens: Count, token
   const budget = tokens === null ? budgetFor(asked) : { kind: 'text' as const, tokens: limitFor(asked, tokens) };
   if (said.kind === 'list') {
     if (said.items.length === 0) return 'none';
-    if (budget.kind === 'list') return bullets(said.items, { ...budget, countTokens });
+    // Where there is no room for a bullet with a word, it is still seen that there is something.
+    if (budget.kind === 'list') return bullets(said.items, { ...budget, countTokens }) || MORE;
     const words = said.items.join('; ');
     return budget.kind === 'exempt' ? words : fitText(words, budget.tokens, countTokens);
   }

@@ -8,7 +8,7 @@ import {
   type Command,
   exceedsTokens,
   isBuiltIn,
-  readVariables,
+  readDeclaration,
   VARIABLE_TOKENS,
   type Variables,
 } from '../protocol/command/index.ts';
@@ -105,8 +105,8 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
 
   /** `{{NAME}}: "value"` on a line of its own. */
   const declare = async (line: string, voice: Voice): Promise<Done | null> => {
-    const [declared] = readVariables(line);
-    if (declared === undefined) return null;
+    const declared = readDeclaration(line);
+    if (declared === null) return null;
     const began = performance.now();
     const said = await keepVariable(declared, line, voice);
     const reply = answerOf({ name: 'STATE', params: [], limit: null, persistent: false }, said, countTokens);
@@ -116,11 +116,13 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
   };
 
   const keepVariable = async (
-    [name, value]: readonly [string, string],
+    { name, value, rest }: NonNullable<ReturnType<typeof readDeclaration>>,
     line: string,
     { session, actor }: Voice,
   ): Promise<Said> => {
     if (!isPlain(line)) return failed('E002', 'control_characters');
+    // A quotation mark in a value ends it where it has no backslash: what is behind would be lost.
+    if (rest !== '') return failed('E002', `unexpected ${rest}`);
     if (exceedsTokens(value, VARIABLE_TOKENS, countTokens)) {
       return failed('E004', `expected at most ${VARIABLE_TOKENS} tokens for {{${name}}}, got more`);
     }

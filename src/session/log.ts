@@ -26,8 +26,10 @@ const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** On one line, without secrets, and nothing in it that a terminal would act upon or that looks like the next field. */
 const plain = (text: string): string => {
-  const line = redact(text.slice(0, MOST_CHARS)).replace(UNSAFE, escaped).replaceAll('] [', ']\\x20[');
-  return line + (text.length > MOST_CHARS ? '…' : '');
+  // First: what is left of a secret that was cut is not known for one.
+  const clean = redact(text);
+  const line = clean.slice(0, MOST_CHARS).replace(UNSAFE, escaped).replaceAll('] [', ']\\x20[');
+  return line + (clean.length > MOST_CHARS ? '…' : '');
 };
 
 const escaped = (char: string): string => {

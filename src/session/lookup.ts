@@ -33,14 +33,10 @@ export async function whom(call: Call, named: string): Promise<Whom> {
     : { name, routing: { team: name }, members: team };
 }
 
-export const unknownAgent = (named: string, names: readonly string[]): Said =>
-  failed(
-    'E002',
-    `unknown_agent ${named}, nearest ${nearest(
-      named,
-      names.filter((name) => name !== ORCHESTRATOR),
-    )}`,
-  );
+export function unknownAgent(named: string, names: readonly string[]): Said {
+  const others = names.filter((name) => name !== ORCHESTRATOR);
+  return failed('E002', `unknown_agent ${named}${others.length === 0 ? '' : `, nearest ${nearest(named, others)}`}`);
+}
 
 export async function sessionTasks({ store, session }: Pick<Call, 'store' | 'session'>): Promise<Task[]> {
   const tasks: Task[] = [];
@@ -109,10 +105,12 @@ export async function nodesOn(call: Call, topic: string, most: number): Promise<
   return found.toSorted((a, b) => late(a) - late(b) || b.createdAt - a.createdAt).slice(0, most);
 }
 
-/** The first that has room; the last is the shortest, and is cut where even that has none. */
+/** The first that has room in the answer, or as one item of it; the last is the shortest, and is cut where even that has none. */
 export function fitting({ command, countTokens }: Call, candidates: readonly string[]): string {
   const budget = budgetFor(command);
-  const fits = (words: string): boolean => budget.kind !== 'text' || !exceedsTokens(words, budget.tokens, countTokens);
+  const room = budget.kind === 'list' ? (budget.totalTokens ?? budget.tokensPerItem) : null;
+  const tokens = budget.kind === 'text' ? budget.tokens : room;
+  const fits = (words: string): boolean => tokens === null || !exceedsTokens(words, tokens, countTokens);
   return candidates.find(fits) ?? candidates.at(-1) ?? '';
 }
 

@@ -268,6 +268,10 @@ describe('what is unusual', () => {
     expect(lines).toHaveLength(5);
     expect(lines[0]).toMatch(/^• cp_006 f/);
     expect(lines.at(-1)).toBe('• +2 more');
+    await scene.say('#CHECKPOINT:create:manual:before_refactor');
+    const [first = ''] = (await scene.say('#CHECKPOINT:list')).split('\n');
+    expect(first).toMatch(/^• cp_007 before_refactor(?: \(manual, \d+s\)| \d+s)?$/);
+    expect(await scene.say('#CHECKPOINT:list:detailed')).toMatch(/^• cp_007 before_refactor \(manual, \d+s ago\)\n/);
   });
 
   test('stopped between files and state, it is completed by rolling back again', async () => {

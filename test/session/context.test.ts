@@ -278,6 +278,8 @@ describe('list and validate', () => {
     await scene.say('#CONTEXT:export:./context/a.ctx');
     scene.write('context/notes.yaml', 'a: b\n');
     expect(await scene.say('#CONTEXT:list:./context/:detailed')).toMatch(/^• a\.ctx \(\d+s ago, \d+\)$/);
+    // Where there is no room for all of it nothing is cut in the middle.
+    expect(await scene.say('#CONTEXT:list:./context/')).toMatch(/^• a\.ctx(?: \(\d+s, \d+\)| \d+s)$/);
     expect(await scene.say('#CONTEXT:list:nowhere')).toBe('#ERROR:E002:no_folder nowhere');
   });
 

@@ -141,6 +141,29 @@ describe('variables', () => {
     expect(await say(`{{TOO_LONG}}: "${'word '.repeat(60)}"`)).toMatch(/^#ERROR:E004:at most 50 tokens/);
     expect(await say('#STATE:load:k')).toBe('not_found');
   });
+
+  test('a declaration is the whole line, or nothing is kept', async () => {
+    const { say } = await setting();
+    expect(await say('{{B}}: "a"b"')).toBe('#ERROR:E002:unexpected b"');
+    expect(await say('{{B}}: "a" {{C}}: "b"')).toMatch(/^#ERROR:E002:unexpected /);
+    expect(await say('#STATE:save:k:{{B:-none}}')).toBe('saved:k');
+    expect(await say('#STATE:load:k')).toBe('none');
+    expect(await say('{{B}}: "a\\"b"  ')).toBe('saved:B');
+  });
+});
+
+test('where nobody is known, nobody is named instead', async () => {
+  const { say } = await setting({ config: {} });
+  expect(await say('#DELEGATE:DevAgent:x')).toBe('#ERROR:E002:unknown_agent DevAgent');
+  expect(await say('#REPORT:DevAgent:progress')).toBe('#ERROR:E002:unknown_agent DevAgent');
+});
+
+test('where there is room for a word at most, a list is seen to hold something', async () => {
+  const { say } = await setting();
+  await say('#STATE:save:key:value');
+  expect(await say('#STATE:list:limit=1')).toBe('…');
+  expect(await say('#ASK:key:limit=1')).toBe('…');
+  expect(await say('#STATE:list:limit=2')).not.toBe('');
 });
 
 test('what the language says of itself', async () => {
@@ -149,8 +172,9 @@ test('what the language says of itself', async () => {
   expect(await say('#VERSION:check:1.0.0')).toBe('compatible');
   expect(await say('#VERSION:check:2.0.0')).toBe('incompatible');
   expect(await say('#VERSION:features')).toMatch(
-    /^• coordination: v1\.1\+\n• state: v1\.0\+\n• error_codes: v1\.0\+\n/,
+    /^• coordination: v1\.1\+\n• state: v1\.0\+\n• error_codes: v1\.0\+\n• \+\d+ more$/,
   );
+  expect(countTokens(await say('#VERSION:features:limit=12'))).toBeLessThanOrEqual(12);
   expect(await say('#SUPPORTS:coordination')).toBe('true');
   expect(await say('#SUPPORTS:quantum_computing')).toBe('false');
   expect((await say('#HELP')).split('\n').length).toBeLessThanOrEqual(11);
@@ -180,6 +204,15 @@ describe('the log', () => {
     expect(lines[2]).toContain('\\x1b[2J');
     expect(lines[3]).toContain(']\\x20[');
     expect(log()).not.toContain('ghp_0123456789');
+  });
+
+  test('of a secret that stands where a line is cut nothing is left', async () => {
+    const { say, log } = await setting({ hasFolder: true });
+    for (const before of [975, 985, 995]) {
+      await say(`#STATE:save:k:${'x'.repeat(before - 15)} ghp_${'A'.repeat(36)}`);
+    }
+    expect(log()).not.toContain('ghp_');
+    expect(log()).toContain('…]');
   });
 
   test('every session has a file of its own', () => {

@@ -34,14 +34,21 @@ export {
   STATE_VALUE_TOKENS,
 } from './table.ts';
 export { exceedsTokens } from './tokens.ts';
-export { readVariables, type Substituted, substitute, VARIABLE_TOKENS, type Variables } from './variables.ts';
+export {
+  readDeclaration,
+  readVariables,
+  type Substituted,
+  substitute,
+  VARIABLE_TOKENS,
+  type Variables,
+} from './variables.ts';
 export {
   COMPATIBILITY,
   type Compatibility,
   checkVersion,
   FEATURES,
   type Feature,
-  featuresReply,
+  featureLines,
   PROTOCOL_VERSION,
   supports,
   VERSION_REPLY,

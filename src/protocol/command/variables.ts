@@ -25,6 +25,15 @@ export function readVariables(text: string): Variables {
   return variables;
 }
 
+/** One declaration at the beginning of a line, and what stands behind it; null where there is none. */
+export function readDeclaration(
+  line: string,
+): { readonly name: string; readonly value: string; readonly rest: string } | null {
+  const { value: first } = declarations(line).next();
+  if (first === undefined || line.slice(0, first.start).trim() !== '') return null;
+  return { name: first.name, value: first.value, rest: line.slice(first.end).trim() };
+}
+
 /**
  * The text with its variables filled in. A variable that has no value and no default is E002, a value over 50 tokens E004;
  * both are said once a name and left in place. Declarations stay as they are.

@@ -1,6 +1,5 @@
 /** Versions and features of the protocol (§10). */
 import { VERSION_FORM } from './form.ts';
-import { type BulletOptions, bullets } from './reply.ts';
 
 export const PROTOCOL_VERSION = '1.1.0';
 
@@ -53,9 +52,5 @@ export function checkVersion(version: string): 'compatible' | 'incompatible' | n
   return COMPATIBILITY.some((row) => row.version === asked) ? 'compatible' : 'incompatible';
 }
 
-/** The answer to `#VERSION:features`: `• coordination: v1.1+`. */
-export const featuresReply = (options: BulletOptions): string =>
-  bullets(
-    Object.entries(FEATURES).map(([name, since]) => `${name}: v${since}+`),
-    options,
-  );
+/** What `#VERSION:features` lists: `coordination: v1.1+`. */
+export const featureLines = (): string[] => Object.entries(FEATURES).map(([name, since]) => `${name}: v${since}+`);

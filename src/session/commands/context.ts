@@ -13,7 +13,7 @@ import { contextExport, type ExportFilter, exportInput } from '../../runtime/con
 import { git, gitInfo } from '../../workspace/git.ts';
 import { type Call, failed, form, list, type Said } from '../call.ts';
 import { type Capsule, looksLikeCapsule, MOST_CAPSULE_BYTES, readCapsule } from '../context-file.ts';
-import { sessionTasks, since, thousands } from '../lookup.ts';
+import { fitting, sessionTasks, since, thousands } from '../lookup.ts';
 import { ask, fileWord } from '../refusals.ts';
 
 /** What the file system will not do is an answer, in one word with the name that was given. */
@@ -295,6 +295,9 @@ async function listIn(call: Call, path: string, named: string): Promise<Said> {
   return list(
     files
       .sort((a, b) => b.at - a.at)
-      .map(({ name, at, size }) => `${name} (${since(call.now() - at)} ago, ${thousands(size)})`),
+      .map(({ name, at, size }) => {
+        const [age, bytes] = [since(call.now() - at), thousands(size)];
+        return fitting(call, [`${name} (${age} ago, ${bytes})`, `${name} (${age}, ${bytes})`, `${name} ${age}`, name]);
+      }),
   );
 }

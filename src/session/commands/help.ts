@@ -1,6 +1,6 @@
 /** `#HELP`, `#VERSION`, `#SUPPORTS`, `#ERROR`: what the language says of itself. */
-import { checkVersion, featuresReply, helpReply, supports, VERSION_REPLY } from '../../protocol/command/index.ts';
-import { failed, form, type Handler, type Said } from '../call.ts';
+import { checkVersion, featureLines, helpReply, supports, VERSION_REPLY } from '../../protocol/command/index.ts';
+import { failed, form, type Handler, list, type Said } from '../call.ts';
 import { projectCommands } from '../project-commands.ts';
 
 const ERROR_CODES = ['E001', 'E002', 'E003', 'E004', 'E005'] as const;
@@ -10,15 +10,10 @@ export const help: Handler = async ({ params, config }) => {
   return reply.startsWith('#ERROR:') ? failed('E002', `unknown_topic ${params.join(' ')}`) : form(reply);
 };
 
-/** §5: a list's items. */
-const FEATURES_ITEMS = 10;
-const FEATURE_TOKENS = 8;
-
-export const version: Handler = async ({ params, countTokens }): Promise<Said> => {
+export const version: Handler = async ({ params }): Promise<Said> => {
   const [sub, asked = ''] = params;
   if (sub === 'check') return form(checkVersion(asked) ?? 'unknown');
-  const room = { maxItems: FEATURES_ITEMS, tokensPerItem: FEATURE_TOKENS, countTokens };
-  return form(sub === 'features' ? featuresReply(room) : VERSION_REPLY);
+  return sub === 'features' ? list(featureLines()) : form(VERSION_REPLY);
 };
 
 export const supported: Handler = async ({ params }) => form(String(supports(params[0] ?? '')));

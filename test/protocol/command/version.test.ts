@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import {
+  bullets,
   COMMANDS,
   COMPATIBILITY,
   checkVersion,
   FEATURES,
-  featuresReply,
+  featureLines,
   supports,
   VERSION_REPLY,
 } from '../../../src/protocol/command/index.ts';
@@ -27,7 +28,7 @@ test.each([
 ])('%s is %s', (version, expected) => expect(checkVersion(version)).toBe(expected));
 
 test('the features of the document come first, within four items of eight tokens', () => {
-  expect(featuresReply({ maxItems: 4, tokensPerItem: 8, countTokens })).toBe(
+  expect(bullets(featureLines(), { maxItems: 4, tokensPerItem: 8, countTokens })).toBe(
     `• coordination: v1.1+\n• state: v1.0+\n• error_codes: v1.0+\n• +${Object.keys(FEATURES).length - 3} more`,
   );
 });
