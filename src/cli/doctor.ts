@@ -7,6 +7,7 @@ import type { Check } from '../core/store.ts';
 import { probeSandbox } from '../process/sandbox.ts';
 import { whereIs } from '../process/where.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
+import { leftHalfBack } from '../runtime/half-back.ts';
 import { examine } from '../store/fs/doctor.ts';
 import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
@@ -15,6 +16,7 @@ import { AGENT_PROGRAMS } from './installed.ts';
 import { print, printJson } from './io.ts';
 import { bold, dim, green, red } from './style.ts';
 import { oneLine, safe } from './text.ts';
+import { reading } from './with-store.ts';
 
 interface Options extends Globals {
   readonly fix?: boolean;
@@ -30,11 +32,19 @@ export async function doctor({ fix = false, ...globals }: Options): Promise<void
     ...AGENT_PROGRAMS.map(agentProgram),
     ...configuredAgents(config),
     configCheck,
-    ...(existsSync(dir) ? await examine(dir, { fix }) : [noFolder(dir)]),
+    ...(existsSync(dir) ? await examined(dir, fix, globals) : [noFolder(dir)]),
   ];
   if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
   if (globals.json) printJson({ checks, dir, config });
   else print(describe(checks, config));
+}
+
+async function examined(dir: string, fix: boolean, globals: Globals): Promise<readonly Check[]> {
+  const checks = await examine(dir, { fix });
+  // A folder that does not open has no sessions to tell of.
+  if (checks.some(({ name, ok }) => name === 'data folder' && !ok)) return checks;
+  const halves = await reading(globals, (store) => leftHalfBack(store, Date.now()));
+  return [...checks, ...halves.map((words) => check('rollback', false, words))];
 }
 
 const check = (name: string, ok: boolean, detail: string): Check => ({ name, ok, detail });

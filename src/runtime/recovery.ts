@@ -14,6 +14,7 @@ import { RUNTIME } from './actor.ts';
 import { createFacts } from './facts.ts';
 import { takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
+import { leftHalfBack } from './half-back.ts';
 import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
 import { saidBy } from './logged-graph.ts';
@@ -51,6 +52,7 @@ export async function recover(host: Host): Promise<Recovered> {
   for (const id of await namesIn(worktreeFolder(host.dir))) await finishMerge(host, id);
   await sweepOrphans(host);
   await sweepRunFolders();
+  for (const words of await leftHalfBack(host.store, host.now())) host.warn(words);
   return { runs, ended: ended + strays };
 }
 

@@ -310,6 +310,18 @@ describe('baton doctor', () => {
     expect(readdirSync(cwd)).toEqual(['bin']);
   });
 
+  test('a rollback that was stopped half-way is told', async () => {
+    run(['do', '#CHECKPOINT:create:manual:start', '--session', 's']);
+    const store = await openStore(join(cwd, '.baton'), { create: false });
+    const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
+    const message = { type: 'session.hold', session: 's', to: 'cp_001', keep: null, speaker } as const;
+    expect((await store.send({ message, by: { kind: 'person', name: 'ann' } })).kind).toBe('changed');
+    await store.close();
+    const found = examine();
+    expect([found.exit, found.of('rollback')?.ok]).toEqual([1, false]);
+    expect(found.of('rollback')?.detail).toMatch(/of s to cp_001 .*#ROLLBACK:cp_001$/);
+  });
+
   test('shows people what is in force', () => {
     run(['init']);
     writeFileSync(join(cwd, '.baton/config.yaml'), 'defaults: { parallel: 7 }\n');

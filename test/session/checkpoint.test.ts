@@ -8,6 +8,7 @@ import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Task } from '../../src/core/task.ts';
 import { self } from '../../src/process/identity.ts';
+import { recover } from '../../src/runtime/recovery.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { rollBackTo } from '../../src/workspace/restore.ts';
 import { EMMA, emma, REPORT_DONE } from '../runtime/small-agents.ts';
@@ -363,8 +364,16 @@ describe('what is unusual', () => {
     const holder = { token: 'gone', pid, started: null };
     await send(scene, { type: 'session.hold', session: SESSION, to: 'cp_001', keep: null, holder, speaker });
     expect(await scene.say('#ROLLBACK:status')).toBe('interrupted:cp_001');
+    // Whoever begins to work is told.
+    await recover(scene.host);
+    expect(scene.warnings.filter((text) => text.includes('#ROLLBACK:cp_001'))).toHaveLength(1);
+    // Also when its time is over.
+    const later = sceneOf(scene, () => Date.now() + 11 * 60_000);
+    expect(await later.say('#ROLLBACK:status')).toBe('interrupted:cp_001');
     expect(await scene.say('#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
     expect(await scene.say('#ROLLBACK:status')).toMatch(/^rolled_back:cp_001/);
+    await recover(scene.host);
+    expect(scene.warnings.filter((text) => text.includes('#ROLLBACK:cp_001'))).toHaveLength(1);
   });
 
   test('before a run whose paths to write hold more than five files there is a checkpoint; else none', async () => {

@@ -4,9 +4,10 @@ import { BatonError } from '../../core/errors.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
 import type { Checkpoint, CheckpointKind, Holder, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
 import type { Task } from '../../core/task.ts';
-import { isAlive, self } from '../../process/identity.ts';
+import { self } from '../../process/identity.ts';
 import { NO_TASK } from '../../protocol/aof/index.ts';
 import { isFields, parseJson } from '../../protocol/text/fields.ts';
+import { isAtWork } from '../../runtime/half-back.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';
 import { gitInfo } from '../../workspace/git.ts';
@@ -27,6 +28,8 @@ export async function checkpoint(call: Call): Promise<Said> {
 async function create(call: Call, kind: CheckpointKind, name: string): Promise<Said> {
   const { session, speaker, actor } = call;
   const { id, git } = await checkpointSession(call, { session, kind, name: plain(name), speaker, actor });
+  const under = underWay(await call.store.session(session));
+  if (under !== undefined) call.warn(`${id} holds the files of a rollback to ${under.to} that was stopped half-way`);
   return form(git === null ? `checkpoint_id:${id}\n${NO_FILES}` : `checkpoint_id:${id}`);
 }
 
@@ -227,10 +230,6 @@ async function keepRef({ session }: Call, { workspace }: Checkpoint): Promise<st
 
 const underWay = (session: SessionJson | undefined): RollingBack | undefined =>
   session?.facts?.['rollingBack'] as RollingBack | undefined;
-
-/** Whether somebody is: its time is not over, and its process is there. */
-const isAtWork = ({ holder, until }: RollingBack, now: number): boolean =>
-  until > now && holder != null && isAlive(holder) !== 'gone';
 
 async function restore(
   call: Call,
