@@ -58,6 +58,8 @@ export interface Letter {
   readonly channel: string | null;
   readonly text: string;
   readonly at: number;
+  /** So many before it were dropped from a full mailbox, unread; told with it. */
+  readonly dropped?: number;
 }
 
 export interface Dependency {
@@ -161,6 +163,10 @@ export interface Tables {
 }
 
 export type TableName = keyof Tables;
+
+/** How many were lost before these letters of one reader. */
+export const droppedBefore = (letters: readonly Letter[]): number =>
+  letters.reduce((sum, { dropped = 0 }) => sum + dropped, 0);
 
 export const TABLES = [
   'state',

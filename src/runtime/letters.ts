@@ -1,4 +1,5 @@
 /** What was written to an agent in its session (`#DIRECT`, `#BROADCAST`) and it has not read: told with its task, and then taken as read. */
+import { droppedBefore } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -28,8 +29,11 @@ export async function unread(store: Store, session: string, agent: string): Prom
     const where = channel === null ? '' : ` (${oneLine(channel)})`;
     return `- ${oneLine(from)}${where}: ${shorten(oneLine(text), MOST_CHARS)}`;
   });
+  const lost = droppedBefore(letters);
+  const gone =
+    lost === 0 ? [] : [`- ${lost} older message${lost === 1 ? ' was' : 's were'} dropped: too many were unread`];
   const more = letters.length > MOST_TOLD ? [`- and ${letters.length - MOST_TOLD} before these`] : [];
-  return { text: [...more, ...lines].join('\n'), upTo: last.number };
+  return { text: [...gone, ...more, ...lines].join('\n'), upTo: last.number };
 }
 
 const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();

@@ -1,5 +1,5 @@
 /** What a session remembers (shared agent protocol §6, §16): keys and variables, mailboxes, dependencies, its end. */
-import { type Session, TABLES, type TableName } from '../session.ts';
+import { droppedBefore, type Session, TABLES, type TableName } from '../session.ts';
 import { isRunning, taskOfRun } from '../task.ts';
 import { add } from './add.ts';
 import { type Decision, refused, same } from './decision.ts';
@@ -10,8 +10,8 @@ type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>
 
 /** §6. */
 export const MOST_KEYS = 20;
-/** Of what nobody reads, the oldest goes. */
-const MOST_LETTERS = 200;
+/** Of what nobody reads, the oldest goes; its reader is told that it did. */
+export const MOST_LETTERS = 200;
 const MOST_NAMES = 1_000;
 
 export const replied = (reply: string): string => `reply:${reply}`;
@@ -79,10 +79,12 @@ export function sendLetter(draft: Draft, { session: id, to, text, speaker }: Of<
   const readers = listeners.filter((agent) => 'agent' in to || agent !== speaker.agent);
   const channel = 'agent' in to ? null : to.channel;
   let number = session?.fact('letters') ?? 0;
+  const lost = new Map<string, number>();
   for (const reader of readers) {
     number += 1;
     draft.put(id, 'letters', String(number), { to: reader, from: speaker.agent, channel, text, at: draft.now });
-    dropOldest(draft, id, session, reader);
+    const count = dropOldest(draft, id, session, reader);
+    if (count > 0) lost.set(reader, count);
   }
   if (readers.length > 0) draft.put(id, 'facts', 'letters', number);
   draft.event('session.sent', null, speaker.run, {
@@ -91,12 +93,21 @@ export function sendLetter(draft: Draft, { session: id, to, text, speaker }: Of<
     text,
     readers: readers.length,
   });
+  for (const [reader, count] of lost) draft.event('session.dropped', null, speaker.run, { to: reader, count });
   return draft.decision(id, [replied(`sent:${readers.length}`)]);
 }
 
-function dropOldest(draft: Draft, id: string, session: Session | undefined, reader: string): void {
+/** Makes room for one more, and says how many went. What is left knows how many were before it. */
+function dropOldest(draft: Draft, id: string, session: Session | undefined, reader: string): number {
   const mine = [...(session?.table('letters') ?? [])].filter(([, { to }]) => to === reader);
-  for (const [key] of mine.slice(0, Math.max(0, mine.length + 1 - MOST_LETTERS))) draft.put(id, 'letters', key, null);
+  const gone = mine.slice(0, Math.max(0, mine.length + 1 - MOST_LETTERS));
+  for (const [key] of gone) draft.put(id, 'letters', key, null);
+  const [key, letter] = mine[gone.length] ?? [];
+  if (gone.length > 0 && key !== undefined && letter !== undefined) {
+    const dropped = gone.length + droppedBefore([...gone.map(([, one]) => one), letter]);
+    draft.put(id, 'letters', key, { ...letter, dropped });
+  }
+  return gone.length;
 }
 
 export function subscribe(draft: Draft, { session: id, channel, on, speaker }: Of<'session.subscribe'>): Decision {

@@ -1,5 +1,5 @@
 /** `#REPORT`: how an agent's tasks stand, from the store, its runs and the graph. A topic that has no rule is looked for in what was said. */
-import type { Letter } from '../../core/session.ts';
+import { droppedBefore, type Letter } from '../../core/session.ts';
 import { isRunning, type Task, type TaskStatus, taskOfRun } from '../../core/task.ts';
 import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
@@ -141,13 +141,15 @@ async function messages(call: Call, members: readonly string[] | null): Promise<
   const waiting = Object.entries(letters)
     .filter(([, { to }]) => members === null || members.includes(to))
     .sort(([a], [b]) => Number(a) - Number(b));
-  const items = waiting.map(([, letter]) => lineOf(letter, members === null));
+  const lost = droppedBefore(waiting.map(([, letter]) => letter));
+  const gone = lost === 0 ? [] : [`${lost} older message${lost === 1 ? ' was' : 's were'} dropped`];
+  const items = [...gone, ...waiting.map(([, letter]) => lineOf(letter, members === null))];
   const isReader = members?.length === 1 && members[0] === speaker.agent;
   const budget = roomFor(call, 'messages');
   if (isReader && items.length > 0 && budget.kind === 'list') {
     const shown = bullets(items, { ...budget, countTokens }).split('\n');
     const whole = items.findIndex((item, i) => shown[i] !== `• ${item}`);
-    const last = waiting[(whole < 0 ? items.length : whole) - 1]?.[0];
+    const last = waiting[(whole < 0 ? items.length : whole) - gone.length - 1]?.[0];
     if (last !== undefined)
       await ask(call, { type: 'session.read', session, agent: speaker.agent, upTo: Number(last) });
   }
