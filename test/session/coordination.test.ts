@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { NewTask } from '../../src/core/laws/messages.ts';
+import { unread } from '../../src/runtime/letters.ts';
 import { watchRuns } from '../../src/runtime/run-watch.ts';
 import { CHANNELS } from '../../src/session/commands/mail.ts';
 import { openFeed } from '../../src/session/feed.ts';
@@ -65,6 +66,29 @@ describe('#LOCK', () => {
     expect(await as('DevAgent', '#UNLOCK:src/auth.js')).toBe('unlocked');
     expect(await as('TestAgent', '#LOCK:src/auth.js:60')).toBe('locked');
     expect(await as('orchestrator', '#UNLOCK:src/auth.js')).toBe('unlocked');
+  });
+
+  test('what looks the same is one resource, and the workspace is one', async () => {
+    const { as, workspace } = await setting();
+    expect(await as('DevAgent', '#LOCK:src/é.js')).toBe('locked');
+    for (const same of [
+      ' src/é.js',
+      'src/é.js ',
+      'src/e\u0301.js',
+      'src/\u200bé.js',
+      'src\\é.js',
+      `${workspace}/src/é.js`,
+    ]) {
+      expect(await as('TestAgent', `#LOCK:${same}`), JSON.stringify(same)).toBe('busy:DevAgent');
+    }
+    expect(await as('DevAgent', '#LOCK:.')).toBe('locked');
+    for (const root of [workspace, `${workspace}/`, './']) {
+      expect(await as('TestAgent', `#LOCK:${root}`), root).toBe('busy:DevAgent');
+    }
+    expect(await as('DevAgent', '#UNLOCK:src/e\u0301.js ')).toBe('unlocked');
+    expect(await as('TestAgent', '#WAIT: src/é.js:0')).toBe('ready');
+    expect(await as('TestAgent', '#LOCK:\u200b')).toMatch(/^#ERROR:E002:/);
+    expect(await as('TestAgent', `#LOCK:${workspace}2`)).toMatch(/^#ERROR:E005:outside_workspace/);
   });
 
   test('a file has one name, however it is written', async () => {
@@ -223,6 +247,33 @@ describe('channels and letters', () => {
         expect(countTokens(await as('a', `#${command}:${channel}`))).toBeLessThanOrEqual(5);
       }
     }
+  });
+
+  test('of a full mailbox the oldest go, and its reader and the record are told how many', async () => {
+    const { as, store } = await setting();
+    await as('TestAgent', '#SUBSCRIBE:file_changes');
+    await as('DevAgent', '#SUBSCRIBE:file_changes');
+    const send = { type: 'session.send', session: SESSION, to: { channel: 'file_changes' } } as const;
+    const { speaker } = voiceOf('DevAgent');
+    for (let i = 1; i <= 250; i++) await store.send({ message: { ...send, text: `n${i}`, speaker }, by: RUNTIME });
+    const letters = Object.values((await store.session(SESSION))?.letters ?? {});
+    expect(letters).toHaveLength(200);
+    expect(letters[0]).toMatchObject({ text: 'n51', dropped: 50 });
+    let lost = 0;
+    for await (const { events } of store.eventsAfter({ after: 0, session: SESSION })) {
+      for (const { type, detail } of events) {
+        if (type !== 'session.dropped') continue;
+        expect(detail).toEqual({ to: 'TestAgent', count: 1 });
+        lost++;
+      }
+    }
+    expect(lost).toBe(50);
+    expect((await unread(store, SESSION, 'TestAgent'))?.text).toMatch(/^- 50 older messages were dropped/);
+    const shown = await as('TestAgent', '#REPORT:TestAgent:messages');
+    expect(shown).toMatch(/^• 50 older messages were dropped\n• DevAgent #file_changes: n51\n/);
+    // Told once, with the first that came after them.
+    expect(await as('TestAgent', '#REPORT:TestAgent:messages')).not.toContain('dropped');
+    expect(await as('DevAgent', '#BROADCAST:file_changes:one more')).toBe('sent:1');
   });
 
   test('a letter to a team goes to each of them', async () => {

@@ -27,6 +27,7 @@ export interface Talk {
   readonly store: Store;
   readonly warnings: string[];
   readonly config: Config;
+  readonly workspace: string;
   /** The reply of the orchestrator's line. */
   say(line: string): Promise<string>;
   as(agent: string, line: string, more?: Partial<Speaker>): Promise<string>;
@@ -68,6 +69,7 @@ export async function talk(options: TalkOptions = {}): Promise<Talk> {
     store,
     warnings,
     config,
+    workspace,
     say: async (line) => (await done(line)).reply,
     as: async (agent, line, more) => (await done(line, voiceOf(agent, more))).reply,
     done,

@@ -13,11 +13,20 @@ const AGAIN_MS = 4_000;
 /** And never more often than this, however much happens. */
 const LEAST_MS = 5;
 
-/** A path has one name; one that leads out of the workspace is no resource of the session. */
+/** One name for what looks the same to a reader: no blanks around it, no characters that are not seen, accents in one form. */
+const seen = (name: string): string =>
+  name
+    .replace(/\p{Cf}/gu, '')
+    .normalize('NFC')
+    .replaceAll('\\', '/')
+    .trim();
+
+/** A path has one name, the workspace's own is `.`; one that leads out of the workspace is no resource of the session. */
 function resourceOf(call: Call): string | null {
-  const named = (call.params[0] ?? '').replaceAll('\\', '/');
-  const root = call.workspace.replaceAll('\\', '/').replace(/\/+$/, '');
-  const inside = named.startsWith(`${root}/`) ? named.slice(root.length + 1) : named;
+  const named = seen(call.params[0] ?? '');
+  const root = seen(call.workspace).replace(/\/+$/, '');
+  const isRoot = named.replace(/\/+$/, '') === root;
+  const inside = isRoot ? '.' : named.startsWith(`${root}/`) ? named.slice(root.length + 1) : named;
   if (!/[./]/.test(inside)) return inside;
   const plain = posix.normalize(inside).replace(/(?<=[^/])\/+$/, '');
   return plain.startsWith('../') || plain === '..' || plain.startsWith('/') ? null : plain;
@@ -26,19 +35,20 @@ function resourceOf(call: Call): string | null {
 /** A condition may be a lock's resource, and then it has its name; anything else stays as it is. */
 const conditionOf = (call: Call): string => resourceOf(call) ?? call.params[0] ?? '';
 
-const outside = (call: Call): Said => failed('E005', `outside_workspace ${call.params[0] ?? ''}`);
+const unfit = (call: Call, resource: '' | null): Said =>
+  resource === null ? failed('E005', `outside_workspace ${call.params[0] ?? ''}`) : failed('E002', 'no_resource');
 
 export const lock: Handler = async (call) => {
   const { session, speaker, params } = call;
   const resource = resourceOf(call);
-  if (resource === null) return outside(call);
+  if (resource === null || resource === '') return unfit(call, resource);
   return replyTo(call, { type: 'session.lock', session, resource, seconds: Number(params[1]), speaker });
 };
 
 export const unlock: Handler = async (call) => {
   const { session, speaker } = call;
   const resource = resourceOf(call);
-  if (resource === null) return outside(call);
+  if (resource === null || resource === '') return unfit(call, resource);
   return replyTo(call, { type: 'session.unlock', session, resource, speaker });
 };
 
