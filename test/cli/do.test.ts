@@ -82,6 +82,8 @@ describe('a person', () => {
   test('speaks for an agent with --as, and is written down as the person', () => {
     expect(say('#LOCK:src/a.js', '--as', 'qa').out).toBe('locked\n');
     expect(say('#LOCK:src/a.js', '--as', 'emma').out).toBe('busy:qa\n');
+    expect(say('#UNLOCK:src/a.js', '--as', 'emma').out).toBe('not_owner\n');
+    expect(say('#LOCK:src/b.js', '--as', 'or\u001b[2Jx')).toMatchObject({ exit: 2, out: '' });
     say('#BROADCAST:news:hello', '--as', 'qa');
     expect(events('default').find(({ type }) => type === 'session.sent')).toMatchObject({
       by: 'user as qa',

@@ -152,10 +152,14 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 
 describe('from a pipe', () => {
   test('each line in its order; one that failed does not end it, and makes the exit code 3', () => {
-    const ran = baton(['session', 'work'], '#STATE:save:a:1\n\n#NOPE\r\n#STATE:load:a\nwhat did I save?', dir);
+    const lines = '#STATE:save:a:1\n\n#NOPE\r\n#CONTEXT:export:.baton/config.yaml/x\n#CONTEXT:export:a-file/x\n';
+    writeFileSync(join(dir, 'a-file'), '');
+    const ran = baton(['session', 'work'], `${lines}#STATE:load:a\nwhat did I save?`, dir);
     expect(ran.out.split('\n')).toEqual([
       'saved:a',
       expect.stringMatching(/^#ERROR:E001:/),
+      expect.stringMatching(/^#ERROR:E005:/),
+      '#ERROR:E002:not_a_folder a-file/x',
       '1',
       expect.stringContaining('a'),
       '',

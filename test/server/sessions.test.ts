@@ -1,4 +1,6 @@
 /** The session language by HTTP and by MCP over HTTP: the person, an agent on their word, a run with its own token. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -58,11 +60,18 @@ describe('POST /v1/sessions/ID/do', () => {
     expect((await said(world, 'a', { line: '#STATE:clear', dryRun: true })).body.reply).toBe('#STATE:clear');
     expect((await said(world, 'a', { line: '#STATE:load:db' })).body.reply).toBe('postgres');
     expect((await said(world, 'a', { line: '#LOCK:x', as: 'qa' })).body.reply).toBe('locked');
+    expect((await said(world, 'a', { line: '#UNLOCK:x', as: 'emma' })).body.reply).toBe('not_owner');
+    expect((await said(world, 'a', { line: '#LOCK:y', as: 'or\u001b[2Jx' })).status).toBe(400);
     expect((await said(world, 'a', { line: '#LOCK:x' })).body.reply).toBe('busy:qa');
     // What the language finds wrong is an answer of the language.
     expect(await said(world, 'a', { line: '#NOPE' })).toMatchObject({
       status: 200,
       body: { reply: expect.stringMatching(/^#ERROR:E001:/) },
+    });
+    writeFileSync(join(world.host.workspace, 'a-file'), '');
+    expect(await said(world, 'a', { line: '#CONTEXT:export:a-file/x' })).toMatchObject({
+      status: 200,
+      body: { reply: '#ERROR:E002:not_a_folder a-file/x' },
     });
   });
 

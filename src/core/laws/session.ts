@@ -11,7 +11,7 @@ type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>
 /** §6. */
 export const MOST_KEYS = 20;
 /** Of what nobody reads, the oldest goes; its reader is told that it did. */
-export const MOST_LETTERS = 200;
+const MOST_LETTERS = 200;
 const MOST_NAMES = 1_000;
 
 export const replied = (reply: string): string => `reply:${reply}`;
@@ -150,9 +150,11 @@ export function delegated(draft: Draft, { session: id, agent, task }: Of<'sessio
   return draft.decision(id, []);
 }
 
-export function exported(draft: Draft, { session: id, file, items, upTo }: Of<'session.exported'>): Decision {
+export function exported(draft: Draft, message: Of<'session.exported'>): Decision {
+  const { session: id, file, items, upTo, temporary = false } = message;
   begin(draft, id);
   if (upTo !== undefined) draft.put(id, 'facts', 'exported', upTo);
+  if (upTo !== undefined && temporary) draft.put(id, 'facts', 'exportedAll', upTo);
   draft.event('context.exported', null, null, { file, items });
   return draft.decision(id, []);
 }
