@@ -143,6 +143,8 @@ export interface Facts {
   readonly imported: Imported;
   /** How far the last export had come: its time. */
   readonly exported: number;
+  /** How far the last one had come that has what is temporary in it too. */
+  readonly exportedAll: number;
   readonly letters: number;
   readonly waits: number;
   readonly checkpoints: number;

@@ -3,7 +3,7 @@
  * project's own words. Bounded. The only writer of that form; `session/context-file.ts` reads it.
  */
 import { redactDeep } from '../core/redact.ts';
-import type { SessionJson } from '../core/session.ts';
+import type { Kept, SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/task-json.ts';
@@ -67,9 +67,13 @@ export async function progressOf(store: Store, task: string): Promise<number | n
 
 export function contextExport({ filter, ...context }: ExportContext): Exported {
   const { remembered, session, commit } = context;
-  const since = filter === 'incremental' ? Number(remembered?.facts?.['exported'] ?? 0) : 0;
+  const exported = (fact: 'exported' | 'exportedAll'): number =>
+    filter === 'incremental' ? Number(remembered?.facts?.[fact] ?? 0) : 0;
+  const since = exported('exported');
   const has = (...filters: readonly ExportFilter[]): boolean => filters.includes(filter);
-  const kept = Object.entries(remembered?.state ?? {}).filter(([, { at }]) => at > since);
+  // An export without what is temporary leaves that to the next one that has it.
+  const isNew = ({ at, persistent }: Kept): boolean => at > (persistent ? since : exported('exportedAll'));
+  const kept = Object.entries(remembered?.state ?? {}).filter(([, one]) => isNew(one));
   const state = (isPersistent: boolean): Record<string, string> =>
     Object.fromEntries(
       kept.filter(([, one]) => one.persistent === isPersistent).map(([key, { value }]) => [key, value]),

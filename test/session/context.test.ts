@@ -68,6 +68,16 @@ describe('export', () => {
     expect(Object.keys(file['configuration'] ?? {})).toHaveLength(configuration);
   });
 
+  test('what is temporary is not exported by an export that leaves it out: the next incremental one has it, once', async () => {
+    await scene.say('#STATE:save:lasting:1:persistent');
+    await scene.say('#STATE:save:passing:2');
+    await scene.say('#CONTEXT:export:x.ctx');
+    await scene.say('#CONTEXT:export:y.ctx:incremental');
+    expect(parsed('y.ctx')['state']).toEqual({ persistent: {}, temporary: { passing: '2' } });
+    await scene.say('#CONTEXT:export:z.ctx:incremental');
+    expect(parsed('z.ctx')['state']).toEqual({ persistent: {}, temporary: {} });
+  });
+
   test('incremental has what changed since the last export', async () => {
     await filled();
     const began = Date.now();

@@ -384,6 +384,8 @@ export type SessionMessage =
       readonly items: number;
       /** The time of the latest change that is in it, where all that has changed is: the next one goes on from there. */
       readonly upTo?: number;
+      /** What is temporary is in it too. */
+      readonly temporary?: boolean;
     }
   /** All that was not exported is forgotten. */
   | { readonly type: 'session.end'; readonly session: string; readonly speaker: Speaker };

@@ -126,7 +126,7 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
     session,
     file: path,
     items,
-    ...(isWhole ? { upTo } : {}),
+    ...(isWhole ? { upTo, temporary: filter !== 'standard' } : {}),
   });
   if ('said' in answer) return answer.said;
   const size = thousands(Buffer.byteLength(text));
