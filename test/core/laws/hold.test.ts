@@ -110,6 +110,15 @@ describe('what becomes ready meanwhile', () => {
     for (const id of [later, blocked, dead, added]) claim(world, id);
   });
 
+  test('one that an older Baton has let be ready is not claimed either', () => {
+    const world = checkpointed();
+    const id = world.addOne({ session: SESSION });
+    const held = world.ok(hold('cp_001'));
+    world.state.apply({ ...held, sessions: [], events: [], changes: [{ task: id, set: { availableAt: 0 } }] });
+    const claimed = { type: 'task.claim', id, claimer: { agent: 'emma' }, leaseMs: LEASE } as const;
+    expect(world.no(claimed, RUNTIME).message).toContain('are being rolled back');
+  });
+
   test('should nobody ever end it, goes on when its time is over', () => {
     const world = checkpointed();
     world.ok(hold('cp_001'));
