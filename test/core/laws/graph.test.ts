@@ -10,7 +10,7 @@ import { AGENT, createWorld, eventsOf, PERSON, RUNTIME, type World } from './wor
 const ESCALATE = { below: 0.9, domains: { research: 0.5 } };
 type Apply = Extract<GraphMessage, { type: 'graph.apply' }>;
 
-export const node = (
+const node = (
   id: string,
   fields: Partial<Extract<GraphUpdate, { kind: 'add-node' }>['node']> = {},
   data: object = { summary: id },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { detect } from '../../../src/protocol/detect.ts';
 import { nodeId } from '../../../src/core/node.ts';
+import { detect } from '../../../src/protocol/detect.ts';
 import { encodeGraphUpdate, encodeOutput } from '../../../src/protocol/output/encode.ts';
 import { checkLoad } from '../../../src/protocol/output/load.ts';
 import { toReport } from '../../../src/protocol/output/report.ts';
