@@ -46,12 +46,13 @@ socket.on('close', () => console.log(${JSON.stringify(reportText())}));
 `;
 
 test('heartbeats: who is silent is ended, warned of or let be; who speaks lives on', async () => {
-  const silent = `sleep 3.5; ${REPORT}`;
-  const dots = `i=0; while [ $i -lt 35 ]; do printf .; i=$((i+1)); sleep 0.1; done; echo; ${REPORT}`;
+  // Silence is 3 seconds: on a busy machine a program takes one to say its first word.
+  const silent = `sleep 4.5; ${REPORT}`;
+  const dots = `i=0; while [ $i -lt 45 ]; do printf .; i=$((i+1)); sleep 0.1; done; echo; ${REPORT}`;
   const beats = { kind: 'command', command: [process.execPath, '-e', BEAT] };
   const world = await shellWorld({ silent, dots, beats });
   const task = (agent: string, onFailure: 'ABORT' | 'WARN' | 'CONTINUE') => {
-    const beat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 10, on_heartbeat_failure: onFailure };
+    const beat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 15, on_heartbeat_failure: onFailure };
     return taskOf(world, { agent, policy: { heartbeat: beat } });
   };
   const [aborted, dotted, beating, warned, left] = await world.runAll(

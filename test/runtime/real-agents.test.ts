@@ -354,7 +354,7 @@ describe.skipIf(!isReady).each(['claude', 'codex'] as const)('%s', (kind) => {
     await until('its tool runs', () => alivePids(`timeout\0${long}`).length > 0);
     const program = world.alive().filter((pid) => isProgram(pid, kind));
     expect(program.length).toBeGreaterThan(0);
-    for (const pid of program) process.kill(pid, 'SIGKILL');
+    for (const pid of program) killed(pid);
     const ran = await running;
     expect(ran.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_PROCESS_CRASH' } });
     expect(alivePids(long)).toEqual([]);
@@ -397,6 +397,15 @@ describe.skipIf(!isReady).each(['claude', 'codex'] as const)('%s', (kind) => {
 });
 
 /** The program itself: not what stands around it, nor what it has started. */
+/** The first may take the others with it. */
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ESRCH') throw cause;
+  }
+}
+
 function isProgram(pid: number, kind: Kind): boolean {
   try {
     const [first = '', ...rest] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
