@@ -45,14 +45,18 @@ function readBytes(path: string): Buffer | null {
   }
 }
 
-const listPids = (): number[] => {
+/** All of them; or, where numbers have not come round since, those that were born after the one and not after the other. */
+function listPids(after: number | null = null, last: number | null = null): number[] {
+  const isRange = after !== null && last !== null && last >= after;
   const pids: number[] = [];
   for (const name of readdirSync('/proc')) {
     const first = name.charCodeAt(0);
-    if (first >= 49 && first <= 57) pids.push(Number(name));
+    if (first < 49 || first > 57) continue;
+    const pid = Number(name);
+    if (!isRange || (pid > after && pid <= last)) pids.push(pid);
   }
   return pids;
-};
+}
 
 /** All processes, zombies included, from one look. */
 export function takeCensus(): Census {
@@ -121,8 +125,6 @@ export const markEntry = (mark: string): Buffer => Buffer.from(`${MARK}=${mark}`
 
 /** How often a look is repeated for what was born during it. Each further look is at a handful of numbers. */
 const MOST_LOOKS = 20;
-/** More numbers than these are not tried one by one. */
-const LONG_RANGE = 512;
 
 /**
  * The pids that carry a mark; zombies carry nothing. `after` says that nothing older than that pid can be among them, and that it was
@@ -137,12 +139,12 @@ export function findMarked(mark: string, after: number | null = null, streams: S
     for (const pid of pids) if (carries(pid, entry) || holds(pid, streams)) found.add(pid);
   };
   let last = lastPid();
-  look(isShort(after, last) ? range(after, last) : listPids());
+  look(listPids(after, last));
   // One that forks and ends while we look would be missed, and its child too. So what was born meanwhile is looked at as well.
   for (let looks = 1; looks < MOST_LOOKS; looks++) {
     const now = lastPid();
     if (now === last) break;
-    look(isShort(last, now) ? range(last, now) : listPids());
+    look(listPids(last, now));
     last = now;
   }
   found.delete(process.pid);
@@ -161,13 +163,6 @@ export function marksEnding(end: string): string[] {
     }
   }
   return [...found];
-}
-
-const isShort = (from: number | null, to: number | null): boolean =>
-  from !== null && to !== null && to >= from && to - from <= LONG_RANGE;
-
-function* range(after: number | null, last: number | null): Generator<number> {
-  for (let pid = (after ?? 0) + 1; pid <= (last ?? 0); pid++) yield pid;
 }
 
 const ps = (...options: readonly string[]): string[] => {

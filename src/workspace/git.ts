@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { startProgram } from '../process/start.ts';
@@ -183,6 +183,7 @@ export const gitText = async (cwd: string, args: readonly string[], options: Git
 
 /** The repository that a folder is in; null where it is in none that git is there for and opens. */
 export async function gitInfo(dir: string): Promise<GitInfo | null> {
+  if (!mayBeInRepository(dir)) return null;
   const where = await ask(dir, [
     'rev-parse',
     '--path-format=absolute',
@@ -213,6 +214,15 @@ export async function gitInfo(dir: string): Promise<GitInfo | null> {
     gitDir: await realpath(gitDir),
     commonDir: await realpath(commonDir),
   };
+}
+
+/** Whether git would find anything from here up. Where it would not, it need not be started: every run asks, and most of its cost were this. */
+function mayBeInRepository(dir: string): boolean {
+  for (let at = resolve(dir); ; at = dirname(at)) {
+    // A folder with HEAD may be a repository's own, whose settings say that its files are elsewhere.
+    if (existsSync(join(at, '.git')) || existsSync(join(at, 'HEAD'))) return true;
+    if (dirname(at) === at) return false;
+  }
 }
 
 /**

@@ -62,6 +62,40 @@ export function recordAt(disk: Disk, layout: Layout, place: number): Line | null
 
 export type ReadRecord = (place: number) => Line | null;
 
+/** The bytes of records that are kept decoded. */
+const KEPT_BYTES = 4 << 20;
+
+/**
+ * Like `recordAt`, keeping what was read last. A task is read several times in a row, and many that were added together stand in one record,
+ * which is long: without this each of them would cost as much as all. What is durable never changes.
+ */
+export function openRecordCache(disk: Disk, layout: Layout): ReadRecord {
+  const kept = new Map<number, { readonly line: Line | null; readonly size: number }>();
+  let bytes = 0;
+  const forget = (place: number): void => {
+    bytes -= kept.get(place)?.size ?? 0;
+    kept.delete(place);
+  };
+  return (place) => {
+    let found = kept.get(place);
+    if (found === undefined) {
+      const [text] = linesOf(disk, fileOf(layout, dayAt(place)), offsetAt(place));
+      found = { line: text === undefined ? null : decodeLine(text.text), size: text?.text.length ?? 0 };
+      // A damaged one may be mended.
+      if (found.line === null || found.size > KEPT_BYTES) return found.line;
+    }
+    // The one asked for last is the last to go.
+    forget(place);
+    kept.set(place, found);
+    bytes += found.size;
+    for (const oldest of kept.keys()) {
+      if (bytes <= KEPT_BYTES) break;
+      forget(oldest);
+    }
+    return found.line;
+  };
+}
+
 const NEWLINE = 10;
 const WINDOW = 1 << 18;
 

@@ -10,7 +10,7 @@ import { readText } from './content.ts';
 import type { Disk } from './disk.ts';
 import type { Folded } from './folded.ts';
 import type { Journal } from './journal.ts';
-import { journalLines, placeAfter, type ReadRecord, recordAt } from './journal-files.ts';
+import { journalLines, openRecordCache, placeAfter, type ReadRecord } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { decodeLine, type Line, type StoredChange, type StoredText } from './record.ts';
 
@@ -82,7 +82,7 @@ export function createReader(
     }
   }
 
-  const readOne: ReadRecord = (place) => recordAt(disk, layout, place);
+  const readOne = openRecordCache(disk, layout);
   const linesOf = (id: string): Generator<Line> => chain(id, folded().places.get(id)?.last, readOne);
 
   /** What a record says of a node, oldest first, from where it was written anew; and whether it was. */
@@ -105,7 +105,7 @@ export function createReader(
       const body = folded().places.get(id)?.body ?? 0;
       if (name === 'body' && body === 0) return null;
       const isThere = name === 'body' && journal().backOf(body) === undefined;
-      for (const line of isThere ? [recordAt(disk, layout, body)] : linesOf(id)) {
+      for (const line of isThere ? [readOne(body)] : linesOf(id)) {
         const texts = textsOf(line, id) ?? {};
         if (Object.hasOwn(texts, name)) return whole(name, texts[name] as StoredText);
       }
