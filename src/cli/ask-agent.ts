@@ -1,5 +1,7 @@
 /** Asks a configured agent something and takes its summary for the answer: a task like any other, run by the same rules, that changes no file. */
+
 import type { Config } from '../core/config.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { type Host, madeEnvelope, openHost, prepare, workOn } from '../runtime/index.ts';
@@ -63,7 +65,7 @@ async function answered(host: Host, ask: AgentAsk): Promise<AgentAnswer> {
     // What can be wrong with the agent is known before there is a task.
     await prepare(host, candidate, message);
   } catch (cause) {
-    return { why: cause instanceof Error ? cause.message : String(cause) };
+    return { why: messageOf(cause) };
   }
   const made = await host.store.send({
     message: { type: 'task.add', tasks: tasksOfMessages([message]), maxDepth: host.config.delegation.max_depth },

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { BatonError, ERRORS, type ExitCode } from '../core/errors.ts';
+import { BatonError, ERRORS, type ExitCode, messageOf } from '../core/errors.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 
 /** A reader that goes away early (`baton check | head`) is no error of ours. */
@@ -56,8 +56,6 @@ export function fail(cause: unknown, json: boolean): void {
   if (json) note(JSON.stringify({ error: { code, message, hint } }));
   else note(`baton: ${message} (${code})${hint === null ? '' : `\n  ${hint}`}`);
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 export const STDIN = '-';
 

@@ -1,6 +1,6 @@
 /** `baton send`: protocol messages into the router. Within a run they go to the run's own socket, where they are the run's. */
 import { createConnection } from 'node:net';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { speakingAs } from '../runtime/actor.ts';
@@ -102,7 +102,7 @@ async function overHttp(text: string, token: string, as: string | undefined): Pr
     headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
     body: text,
   }).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new BatonError('E_NOT_FOUND', `nothing answers at ${url}: ${reason}`, 'is baton serve running?');
   });
   const said: unknown = await response.json().catch(() => null);

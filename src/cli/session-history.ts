@@ -1,6 +1,8 @@
 /** What a person has typed at the session's prompt, kept in the data folder from one time to the next. Only this user may read it. */
+
 import { appendFileSync, closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../core/errors.ts';
 import { redact } from '../core/redact.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { readIfThere } from './config-file.ts';
@@ -25,7 +27,7 @@ export function openHistory(dir: string, warn: (text: string) => void): History 
       return work();
     } catch (cause) {
       isBroken = true;
-      warn(`what is typed here is not remembered: ${cause instanceof Error ? cause.message : String(cause)}`);
+      warn(`what is typed here is not remembered: ${messageOf(cause)}`);
       return otherwise;
     }
   };

@@ -107,3 +107,6 @@ export class BatonError extends Error {
     this.hint = hint;
   }
 }
+
+/** What went wrong, in the words of whatever was thrown. */
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -4,7 +4,7 @@
  */
 import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import { OUTCOMES } from '../core/report.ts';
 import { parseJson } from '../protocol/text/fields.ts';
 import type { Door } from './doors.ts';
@@ -127,10 +127,7 @@ export async function callDoor(door: Door, call: string, args: unknown, gone?: A
 }
 
 function failure(id: number | null, cause: unknown): CallAnswer {
-  const error =
-    cause instanceof BatonError
-      ? cause
-      : new BatonError('E_UNKNOWN', cause instanceof Error ? cause.message : String(cause));
+  const error = cause instanceof BatonError ? cause : new BatonError('E_UNKNOWN', messageOf(cause));
   return { id, error: { code: error.code, message: error.message, hint: error.hint } };
 }
 

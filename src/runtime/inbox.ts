@@ -2,10 +2,12 @@
  * Files dropped into `inbox/` of the data folder: each is read as messages, routed, and moved to `inbox/done/` or, with the reason beside it, to
  * `inbox/rejected/`. Who put it there cannot be seen: a person, where nothing has run since; nobody that could be named where something has.
  */
+
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, type Stats, watch } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../core/errors.ts';
 import { isRunning } from '../core/task.ts';
 import { isAlive } from '../process/identity.ts';
 import { LIMITS } from '../protocol/aof/schema.ts';
@@ -37,7 +39,7 @@ export async function watchInbox(host: Host): Promise<Inbox> {
   const look = (): Promise<void> => {
     looking ??= lookInto(host, folder, own)
       .catch((cause: unknown) => {
-        host.warn(`the inbox could not be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+        host.warn(`the inbox could not be read: ${messageOf(cause)}`);
       })
       .finally(() => {
         looking = null;

@@ -1,5 +1,5 @@
 /** What the parts of a run hand to each other: what it is given, and what came of it. */
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import { emptyReport, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
 import type { Facts } from './facts.ts';
@@ -30,7 +30,7 @@ export interface Failure {
 export const failureOf = (cause: unknown): Failure =>
   cause instanceof BatonError
     ? { code: cause.code, message: cause.message }
-    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause) };
+    : { code: 'E_UNKNOWN', message: messageOf(cause) };
 
 /** What came of the work, before the store has been told. */
 export interface Work {

@@ -2,6 +2,7 @@
  * Where no rule of natural language reaches: a configured agent is asked which commands a person means (DECISIONS §10). Its answer is a
  * proposal: it counts only where every line of it is a valid command, and what cannot be taken back is asked about first.
  */
+import { messageOf } from '../core/errors.ts';
 import { COMMANDS, type Command, isBuiltIn, readCommand, usage } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -29,7 +30,7 @@ export function createBeyond(parts: Parts): HearOptions['unsure'] {
       if (heard === null) warn(`${agent} did not answer with commands only, so nothing is done`);
       return heard;
     } catch (cause) {
-      warn(`${agent} could not be asked: ${cause instanceof Error ? cause.message : String(cause)}`);
+      warn(`${agent} could not be asked: ${messageOf(cause)}`);
       return null;
     }
   };

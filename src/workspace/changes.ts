@@ -4,10 +4,12 @@
  *
  * Where there is no repository, one is made for the moment, of the paths that are named and nothing else.
  */
+
 import { createWriteStream } from 'node:fs';
 import { copyFile, lstat, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '../core/errors.ts';
 import { type GitInfo, gitBytes, gitText, startGit } from './git.ts';
 import { isBelow, resolveIn } from './paths.ts';
 
@@ -70,8 +72,6 @@ export async function watchChanges(input: ChangesInput): Promise<Changes> {
 
 const NOTHING_NAMED =
   'What this run changed is not known: its workspace is in no git repository, and its task names no expected outputs.';
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** A copy of the user's index knows which files it need not read. */
 async function lookAtRepository({ workspace, dataDir, scratch }: ChangesInput, git: GitInfo): Promise<Look> {

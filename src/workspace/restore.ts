@@ -6,7 +6,7 @@
  *
  * Whoever is stopped half-way begins again: what differs is found anew, and what was kept is kept.
  */
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import { commitOf, pathIn } from './checkpoint.ts';
 import { git, gitText } from './git.ts';
 import { openBlobs } from './git-objects.ts';
@@ -196,7 +196,7 @@ async function apply({ scope }: Ground, sorted: Sorted, kept: string | null): Pr
       await act();
     } catch (cause) {
       const where = kept === null ? 'nothing of it is lost' : `what was there before is kept in ${kept}`;
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new BatonError(
         'E_ROLLBACK_FAILED',
         `${pathIn(scope, change.name)} could not be put back: ${why}; ${where}`,

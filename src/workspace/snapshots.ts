@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import { type GitInfo, git, gitInfo, gitText } from './git.ts';
 import { applyPatch, emptyTree, keepBlobs, openBlobs, patchBetween, treeWith } from './git-objects.ts';
 import { Entry, type FileEntry, listAt } from './listing.ts';
@@ -69,8 +69,6 @@ export interface Restored {
 const MANIFEST = 'manifest.json';
 const REPOSITORY = 'repository';
 const Manifest = z.strictObject({ version: z.literal(1), snapshots: z.array(Snapshot) });
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** Takes all of them, or throws and leaves none. Those with NONE are left out. */
 export async function takeSnapshots(wanted: readonly Wanted[], where: Where): Promise<Snapshot[]> {

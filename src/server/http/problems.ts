@@ -1,5 +1,5 @@
 /** What goes wrong, as HTTP says it: CLI.md's `{"error":{code,message,hint}}`, with the status of the error's table entry. */
-import { BatonError, ERRORS, type ErrorCode } from '../../core/errors.ts';
+import { BatonError, ERRORS, type ErrorCode, messageOf } from '../../core/errors.ts';
 import type { Refusal } from '../../core/laws/decision.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 
@@ -14,7 +14,7 @@ export function problem({ code, message, hint }: Pick<Refusal, 'code' | 'message
 /** What is not ours to tell stays inside; `warn` hears it. */
 export function problemOf(cause: unknown, warn: (text: string) => void): Response {
   if (cause instanceof BatonError) return problem(cause);
-  warn(`HTTP: ${cause instanceof Error ? cause.message : String(cause)}`);
+  warn(`HTTP: ${messageOf(cause)}`);
   return problem({
     code: 'E_UNKNOWN',
     message: 'something went wrong inside Baton; its own output says what',

@@ -1,5 +1,5 @@
 /** What owner and client say to each other: JSON lines, a hello first, then numbered requests and replies in any order. */
-import { BatonError, isErrorCode } from '../../core/errors.ts';
+import { BatonError, isErrorCode, messageOf } from '../../core/errors.ts';
 import type { Ask, LineageQuery, QuestionFilter, Store } from '../../core/store.ts';
 import type { StreamQuery } from './streams.ts';
 
@@ -84,7 +84,7 @@ export function trimArgs(args: readonly unknown[]): readonly unknown[] {
 export const toWireError = (cause: unknown): WireError =>
   cause instanceof BatonError
     ? { code: cause.code, message: cause.message, hint: cause.hint }
-    : { code: 'E_UNKNOWN', message: cause instanceof Error ? cause.message : String(cause), hint: null };
+    : { code: 'E_UNKNOWN', message: messageOf(cause), hint: null };
 
 export const fromWireError = ({ code, message, hint }: WireError): BatonError =>
   new BatonError(isErrorCode(code) ? code : 'E_UNKNOWN', message, hint);
