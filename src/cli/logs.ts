@@ -1,9 +1,10 @@
 /** `baton logs`: what an agent printed, all of it, as it printed it. */
-import { createReadStream, existsSync, statSync, watch } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { runId, type Task, taskOfRun } from '../core/task.ts';
 import { logFolder } from '../runtime/index.ts';
+import { logGrown } from '../runtime/log.ts';
 import type { InSession } from './globals.ts';
 import { createWriter } from './io.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -80,7 +81,7 @@ async function goOn(dir: string, run: string, out: Out, isGoing: () => Promise<b
     statSync(join(folder, STREAMS[stream]), { throwIfNoEntry: false })?.size ?? 0;
   const at = { out: size('out'), err: size('err') };
   for (let going = true; going && !stop.aborted; ) {
-    await changed(folder, stop);
+    await logGrown(folder, stop);
     // Asked before reading, so that what was written until then is read.
     going = await isGoing();
     for (const stream of ['out', 'err'] as const)
@@ -88,17 +89,3 @@ async function goOn(dir: string, run: string, out: Out, isGoing: () => Promise<b
     await out.end();
   }
 }
-
-/** Until something is written there, or a moment has passed: the folder may not be there yet. */
-const changed = (folder: string, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const watcher = existsSync(folder) ? watch(folder, () => done()) : null;
-    const timer = setTimeout(() => done(), 500);
-    const done = (): void => {
-      clearTimeout(timer);
-      watcher?.close();
-      stop.removeEventListener('abort', done);
-      resolve();
-    };
-    stop.addEventListener('abort', done, { once: true });
-  });

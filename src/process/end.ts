@@ -3,11 +3,11 @@
  * A process is only ever ended as the one that was found, by pid and start time; this process and what it came from never are.
  * `watch.ts` says what can still escape.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ancestorsOfThis, type Census, descendantsOf, findMarked, lastPid, takeCensus } from './census.ts';
 import { bootId, isDead, type ProcessMark, type Stat, statOf } from './identity.ts';
 import type { Streams } from './streams.ts';
 import type { Ended } from './types.ts';
+import { pause } from './waiting.ts';
 import { belonging, type Known } from './watch.ts';
 
 /** A program as it was started. Its pid is also the number of its group and its session. */
@@ -209,10 +209,10 @@ function sendToGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
 
 /** Waits until nothing is there any more, or until `time`. Short pauses first: most go at once. */
 async function goneBy(time: number, isThere: () => boolean): Promise<boolean> {
-  for (let pause = 1; isThere(); pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  for (let ms = 1; isThere(); ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
     const rest = time - performance.now();
     if (rest <= 0) return false;
-    await sleep(Math.min(pause, rest));
+    await pause(Math.min(ms, rest));
   }
   return true;
 }

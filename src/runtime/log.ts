@@ -1,6 +1,8 @@
 /** What an agent prints, on disk as it comes: all of it, in two files, never more of it in memory than one piece. */
+import { existsSync, watch } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { anyOf, pause } from '../process/waiting.ts';
 
 export type Stream = 'out' | 'err';
 
@@ -57,4 +59,19 @@ function charsIn(chunk: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < chunk.length; i++) if (((chunk[i] as number) & 0xc0) !== 0x80) count++;
   return count;
+}
+
+/** How soon a log is looked at again when nobody tells that it has grown. */
+const LOOK_AGAIN_MS = 500;
+
+/** Until something is written in the folder of a log, or a moment has passed: the folder may not be there yet. */
+export async function logGrown(folder: string, until: AbortSignal): Promise<void> {
+  const grown = new AbortController();
+  const watcher = existsSync(folder) ? watch(folder, () => grown.abort()) : null;
+  // Without it the moment is enough.
+  watcher?.on('error', () => {});
+  const { signal, letGo } = anyOf([until, grown.signal]);
+  await pause(LOOK_AGAIN_MS, signal);
+  letGo();
+  watcher?.close();
 }

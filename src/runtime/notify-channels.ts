@@ -5,10 +5,10 @@ import { mkdir, open } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { basename, dirname, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../core/config.ts';
 import { VERSION } from '../core/version.ts';
 import { startProgram } from '../process/start.ts';
+import { pause, within } from '../process/waiting.ts';
 
 /** One thing to tell, as it goes out. `id` stays the same over retries, so that a receiver can tell them apart from news. */
 export interface Notification {
@@ -79,9 +79,9 @@ function webhook(url: string, secretEnv: string | undefined, options: ChannelOpt
       for (let attempt = 1; ; attempt++) {
         const outcome = await post(url, body, notification, secret, timeoutMs, stop);
         if (outcome === null) return;
-        const pause = backoffMs[attempt - 1];
-        if (!outcome.again || pause === undefined || stop.aborted) throw new NotDelivered(outcome.reason, attempt);
-        await pauseFor(Math.max(pause, outcome.afterMs), hurry);
+        const backoff = backoffMs[attempt - 1];
+        if (!outcome.again || backoff === undefined || stop.aborted) throw new NotDelivered(outcome.reason, attempt);
+        await pause(Math.max(backoff, outcome.afterMs), hurry);
         if (stop.aborted) throw new NotDelivered(outcome.reason, attempt);
       }
     },
@@ -180,12 +180,6 @@ function refusal(response: Response): Miss {
   };
 }
 
-async function pauseFor(ms: number, hurry: AbortSignal): Promise<void> {
-  if (hurry.aborted) return;
-  // Being hurried is what ends it early, and is no failure.
-  await sleep(ms, undefined, { signal: hurry }).catch(() => {});
-}
-
 function command(argv: readonly string[], { dir, environment, attempts }: ChannelOptions): Channel {
   const timeoutMs = attempts?.timeoutMs ?? COMMAND_MS;
   const cwd = basename(dir) === '.baton' ? dirname(dir) : dir;
@@ -208,8 +202,7 @@ function command(argv: readonly string[], { dir, environment, attempts }: Channe
       program.stderr.setEncoding('utf8').on('data', (text: string) => {
         said = (said + text).slice(-200);
       });
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
-      const exit = await Promise.race([program.exited, aborted(signal)]);
+      const exit = await within(program.exited, timeoutMs, stop);
       await program.end(exit === null ? GRACE_MS : 0);
       if (exit === null)
         throw new NotDelivered(stop.aborted ? 'there was no time left' : `it took longer than ${timeoutMs} ms`, 1);
@@ -220,12 +213,6 @@ function command(argv: readonly string[], { dir, environment, attempts }: Channe
     },
   };
 }
-
-const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise((settle) => {
-    if (signal.aborted) settle(null);
-    else signal.addEventListener('abort', () => settle(null), { once: true });
-  });
 
 function file(name: string, { dir }: ChannelOptions): Channel {
   const path = resolve(dir, name);

@@ -1,5 +1,6 @@
 /** Tells a run that it is no longer wanted: its task was cancelled, moved by hand, or given to another run. One look at the journal serves all runs. */
 import type { Store, StoredRecord } from '../core/store.ts';
+import { pause } from '../process/waiting.ts';
 
 export interface RunWatch {
   /** `onGone` is told once, with the task's new status. Returns how to stop listening. */
@@ -56,7 +57,7 @@ export async function watchRuns(store: Store): Promise<RunWatch> {
     },
     async caughtUp() {
       const last = await store.lastRecord();
-      while (seen < last && !isOver) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (seen < last && !isOver) await pause(5);
     },
     async close() {
       stop.abort();

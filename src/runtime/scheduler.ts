@@ -5,6 +5,7 @@ import type { Claimer } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
 import type { Answer, StoredRecord } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
+import { createBell } from '../process/waiting.ts';
 import { abortSession } from './abort-session.ts';
 import { RUNTIME } from './actor.ts';
 import { chooseAgent, installed } from './agents.ts';
@@ -298,38 +299,4 @@ async function canCome(host: Host, task: Task, known: Map<string, boolean>): Pro
   }
   known.set(task.id, can);
   return can;
-}
-
-interface Bell {
-  ring(): void;
-  quiet(): void;
-  /** Until it has rung since it was quiet, or the time is over. */
-  wait(ms: number): Promise<void>;
-}
-
-function createBell(stop: AbortSignal): Bell {
-  let hasRung = false;
-  let wake: (() => void) | null = null;
-  const ring = (): void => {
-    hasRung = true;
-    wake?.();
-  };
-  stop.addEventListener('abort', ring, { once: true });
-  return {
-    ring,
-    quiet() {
-      hasRung = false;
-    },
-    async wait(ms) {
-      if (hasRung) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      wake = null;
-    },
-  };
 }

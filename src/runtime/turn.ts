@@ -7,6 +7,7 @@ import { BatonError, type ErrorCode } from '../core/errors.ts';
 import { type ProcessMark, statOf } from '../process/identity.ts';
 import { startProgram } from '../process/start.ts';
 import type { Ended, Exit, Program } from '../process/types.ts';
+import { within } from '../process/waiting.ts';
 import { storeFailure } from '../store/fs/failures.ts';
 import type { RunLog, Stream } from './log.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -127,17 +128,12 @@ async function pump(stream: Readable, name: Stream, log: RunLog, take: (chunk: U
 
 /** Something of another run, or of nobody, may hold the pipe open for ever; we do not wait for that. */
 async function drained(program: Program, pumps: readonly Promise<void>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      program.stdout.destroy();
-      program.stderr.destroy();
-      resolve();
-    }, DRAIN_MS);
-  });
-  await Promise.race([Promise.all(pumps), late]);
-  clearTimeout(timer);
-  await Promise.all(pumps);
+  const all = Promise.all(pumps);
+  if ((await within(all, DRAIN_MS)) === null) {
+    program.stdout.destroy();
+    program.stderr.destroy();
+  }
+  await all;
 }
 
 /** A stream that we destroyed ourselves ends early, and that is what we wanted. */

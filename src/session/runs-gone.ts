@@ -1,9 +1,9 @@
 /** Until nothing of a session's runs that were stopped is at work any more: before its files are changed. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run, Task } from '../core/task.ts';
 import { findMarked } from '../process/census.ts';
 import { endMarked } from '../process/end.ts';
 import { isAlive } from '../process/identity.ts';
+import { pause } from '../process/waiting.ts';
 import { markOf } from '../runtime/places.ts';
 import type { Call } from './call.ts';
 import { sessionTasks } from './lookup.ts';
@@ -23,7 +23,7 @@ export async function whenGone(call: Call, mostMs = MOST_MS): Promise<string | n
     const [task] = open as [Task];
     if (await isGone(call, task)) open.shift();
     else if (Date.now() - began > mostMs || call.signal.aborted) return (task.run as Run).id;
-    else await sleep(LOOK_MS);
+    else await pause(LOOK_MS, call.signal);
   }
   return null;
 }

@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { startProgram } from '../process/start.ts';
 import type { Program } from '../process/types.ts';
+import { within } from '../process/waiting.ts';
 import type { Bytes } from './tree.ts';
 
 export interface GitInfo {
@@ -34,6 +35,8 @@ export interface GitAnswer {
 export interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** It is ended when it takes longer. */
+  readonly mostMs?: number;
 }
 
 /** Programs that a repository's own settings can name are not started by a question of ours. */
@@ -159,11 +162,15 @@ async function all(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Runs git to its end, whatever that is. */
+/** Runs git to its end, whatever that is; the code is null where it was ended. */
 export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
   const program = await startGit(cwd, args, options.stdin ?? null, options.env);
   try {
-    const [stdout, stderr, exit] = await Promise.all([all(program.stdout), all(program.stderr), program.exited]);
+    const said = Promise.all([all(program.stdout), all(program.stderr), program.exited]);
+    const answer = options.mostMs === undefined ? await said : await within(said, options.mostMs);
+    if (answer === null)
+      return { code: null, stdout: Buffer.alloc(0), stderr: `no answer within ${options.mostMs} ms` };
+    const [stdout, stderr, exit] = answer;
     return { code: exit.code, stdout, stderr: stderr.toString('utf8').trim() };
   } finally {
     await program.end(1000);

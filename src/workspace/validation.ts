@@ -9,6 +9,7 @@ import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import type { startProgram } from '../process/start.ts';
 import type { Exit, Program, SandboxSpec } from '../process/types.ts';
+import { within } from '../process/waiting.ts';
 import { whereIs } from '../process/where.ts';
 import { resolveIn } from './paths.ts';
 
@@ -176,9 +177,9 @@ async function run(command: string, how: How): Promise<Ran> {
     // A broken pipe at its end is an end.
     return finished(stream, { cleanup: true }).catch(() => undefined);
   });
-  const exit = await exitWithin(program, how.timeoutMs, how.signal);
+  const exit = await within(program.exited, how.timeoutMs, how.signal);
   const ended = await program.end(exit === null ? GRACE_MS : 0);
-  await Promise.race([Promise.all(streams), pause(DRAIN_MS)]);
+  await within(Promise.all(streams), DRAIN_MS);
   for (const stream of [program.stdout, program.stderr]) stream.destroy();
   if (written >= OUTPUT_FILE_BYTES && fileFailure === null) file.write('\n[the rest was not kept]\n');
   file.end();
@@ -206,32 +207,6 @@ function pauseFor(stream: NodeJS.ReadableStream, file: NodeJS.WritableStream): v
     stream.resume();
   };
   file.once('drain', goOn).once('close', goOn);
-}
-
-const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
-
-/** Null where it did not exit in time. */
-async function exitWithin(program: Program, ms: number, signal: AbortSignal | undefined): Promise<Exit | null> {
-  let letGo = (): void => {};
-  const late = new Promise<null>((resolve) => {
-    const stop = (): void => resolve(null);
-    // A timer that is set further ahead than 2^31 ms fires at once.
-    const timer = setTimeout(stop, Math.min(ms, 2 ** 31 - 1));
-    if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop, { once: true });
-    letGo = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-    };
-  });
-  try {
-    return await Promise.race([program.exited, late]);
-  } finally {
-    letGo();
-  }
 }
 
 interface Excerpt {

@@ -1,10 +1,10 @@
 /** `/v1/runs`: a run, what its agent printed, as it prints it, and its RESPONSE. */
-import { existsSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
 import { isTaskId, type Task, taskOfRun } from '../../core/task.ts';
 import { runsOf } from '../../core/task-json.ts';
 import { openInside } from '../../runtime/inside.ts';
+import { logGrown } from '../../runtime/log.ts';
 import { logFolder } from '../../runtime/places.ts';
 import { type Api, type Call, queryOf, reachedTask, stream } from './call.ts';
 import { json } from './problems.ts';
@@ -82,7 +82,6 @@ async function runOf(api: Api, call: Call): Promise<{ readonly run: string; read
 type Stream = 'out' | 'err';
 const STREAMS: readonly Stream[] = ['out', 'err'];
 const PIECE = 65_536;
-const LOOK_AGAIN_MS = 500;
 
 async function* printed(
   dir: string,
@@ -107,7 +106,7 @@ async function* printed(
       }
     }
     if (!goesOn || until.aborted) return;
-    await changed(folder, until);
+    await logGrown(folder, until);
   }
 }
 
@@ -126,20 +125,3 @@ async function* readFrom(dir: string, path: string, from: number): AsyncGenerato
     await file.close();
   }
 }
-
-/** Until something is written there, or a moment has passed: the folder may not be there yet. */
-const changed = (folder: string, until: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const watcher = existsSync(folder) ? watch(folder, () => done()) : null;
-    // Without it the moment is enough.
-    watcher?.on('error', () => {});
-    const timer = setTimeout(() => done(), LOOK_AGAIN_MS);
-    const done = (): void => {
-      clearTimeout(timer);
-      watcher?.close();
-      until.removeEventListener('abort', done);
-      resolve();
-    };
-    until.addEventListener('abort', done, { once: true });
-    if (until.aborted) done();
-  });

@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { Put, SessionJson, Waiter } from '../../core/session.ts';
 import type { StoredRecord } from '../../core/store.ts';
+import { createBell } from '../../process/waiting.ts';
 import { type Call, failed, form, type Handler, type Said } from '../call.ts';
 import { whom } from '../lookup.ts';
 import { listen } from '../news.ts';
@@ -127,33 +128,15 @@ async function newsFor(
   { store, session, signal: stopped }: Call,
   isFor: (record: StoredRecord) => boolean,
 ): Promise<News> {
-  let isNew = false;
-  let wake: (() => void) | null = null;
-  const tell = (): void => {
-    isNew = true;
-    wake?.();
-  };
+  const bell = createBell(stopped);
   const forget = await listen(store, session, (record) => {
-    if (record === null || isFor(record)) tell();
+    if (record === null || isFor(record)) bell.ring();
   });
-  stopped.addEventListener('abort', tell, { once: true });
   return {
     async wait(ms) {
-      if (!isNew && !stopped.aborted) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        wake = null;
-      }
-      isNew = false;
+      await bell.wait(ms);
+      bell.quiet();
     },
-    stop() {
-      forget();
-      stopped.removeEventListener('abort', tell);
-    },
+    stop: forget,
   };
 }

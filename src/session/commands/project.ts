@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { startProgram } from '../../process/start.ts';
+import { within } from '../../process/waiting.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
 import { type Call, failed, type Said, text } from '../call.ts';
 
@@ -35,10 +36,9 @@ async function runProgram(call: Call, command: readonly string[], seconds: numbe
     sandbox: null,
   });
   const [out, err] = [reading(program.stdout), reading(program.stderr)];
-  const late = AbortSignal.any([call.signal, AbortSignal.timeout(Math.min(seconds * 1000, 2 ** 31 - 1))]);
-  const exit = await Promise.race([program.exited, aborted(late)]);
+  const exit = await within(program.exited, seconds * 1000, call.signal);
   await program.end(exit === null ? GRACE_MS : 0);
-  await Promise.race([Promise.all([out.ended, err.ended]), pause(DRAIN_MS)]);
+  await within(Promise.all([out.ended, err.ended]), DRAIN_MS);
   for (const stream of [program.stdout, program.stderr]) stream.destroy();
   if (exit === null) return failed('E002', call.signal.aborted ? 'interrupted' : `no answer within ${seconds} s`);
   if (exit.code === 0) return text(out.text() || 'done');
@@ -48,17 +48,6 @@ async function runProgram(call: Call, command: readonly string[], seconds: numbe
 }
 
 const lastLine = (words: string): string => words.trim().split('\n').at(-1)?.trim() ?? '';
-
-const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(null);
-    signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
-
-const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 
 interface Reading {
   readonly ended: Promise<unknown>;

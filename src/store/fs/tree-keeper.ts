@@ -2,6 +2,7 @@
 import type { State } from '../../core/state.ts';
 import type { Answer, Ask, Check } from '../../core/store.ts';
 import { TASK_STATUSES } from '../../core/task.ts';
+import { pause } from '../../process/waiting.ts';
 import type { Disk } from './disk.ts';
 import type { Written } from './journal.ts';
 import type { Layout } from './layout.ts';
@@ -123,7 +124,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
         if ((disk.stat(path)?.mtimeMs ?? 0) > since) await sync.look([path]);
         if (Date.now() - turn < 5) continue;
         // Whoever opens or closes the store may wait for this; a timer that lets the process end would end it in the middle.
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
         turn = Date.now();
       }
     }

@@ -1,13 +1,13 @@
 /** Finds out who owns the data folder: this process, if the lock is free; else the one at the other end of the socket. */
 import { BatonError } from '../../core/errors.ts';
 import type { Store } from '../../core/store.ts';
+import { anyOf, pause } from '../../process/waiting.ts';
 import { connectOwner } from './client.ts';
 import { closedStore } from './closed.ts';
 import type { LockKind } from './lock.ts';
 import { takeLock } from './lock.ts';
 import { becomeOwner } from './owner.ts';
 import { describeOwner, readOwner } from './owner-file.ts';
-import { anyOf, pause } from './pause.ts';
 import type { Place } from './place.ts';
 import type { Peer } from './wire.ts';
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../process/waiting.ts';
 import type { Place } from './place.ts';
 import type { ProcessMark, Where } from './system.ts';
 import { here, isMark, isSameWhere, stateOf, thisProcess } from './system.ts';

@@ -1,0 +1,59 @@
+/** One of each: what the whole house needs is done in one place. Whoever needs it elsewhere imports it; who has a reason stands in the list. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../../src');
+const texts = new Map(
+  readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(?:ts|mjs)$/.test(file))
+    .map((file) => [file, readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')]),
+);
+
+interface Single {
+  readonly what: string;
+  readonly use: string;
+  readonly pattern: RegExp;
+  /** Files or folders (ending in `/`), each with the reason why it may. */
+  readonly only: Readonly<Record<string, string>>;
+}
+
+const SINGLES: readonly Single[] = [
+  {
+    what: 'programs are started',
+    use: 'startProgram of process/start.ts',
+    pattern: /from 'node:child_process'/,
+    only: { 'process/': 'it alone starts a program' },
+  },
+  {
+    what: 'a thrown thing is put into words',
+    use: 'messageOf of core/errors.ts',
+    pattern: /instanceof Error \? \w+\.message : String\(/,
+    only: { 'core/errors.ts': 'the one' },
+  },
+  {
+    what: 'waits are made',
+    use: 'pause, within and createBell of process/waiting.ts',
+    pattern: /timers\/promises|new Promise(?:<\w+>)?\(\(\w+\) => setTimeout\(/,
+    only: { 'process/waiting.ts': 'the one' },
+  },
+];
+
+const isAllowed = (file: string, only: Single['only']): boolean =>
+  Object.keys(only).some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
+
+describe.each(SINGLES)('$what in one place', ({ use, pattern, only }) => {
+  const found = [...texts].filter(([, text]) => pattern.test(text)).map(([file]) => file);
+
+  test('and nowhere else', () => {
+    expect(
+      found.filter((file) => !isAllowed(file, only)),
+      `use ${use}`,
+    ).toEqual([]);
+  });
+
+  test('and the list of who may names nobody who does not', () => {
+    const idle = Object.keys(only).filter((place) => !found.some((file) => isAllowed(file, { [place]: '' })));
+    expect(idle).toEqual([]);
+  });
+});
