@@ -35,7 +35,7 @@ const SINGLES: readonly Single[] = [
     what: 'waits are made',
     use: 'pause, within and createBell of process/waiting.ts',
     pattern: /timers\/promises|new Promise(?:<\w+>)?\(\(\w+\) => setTimeout\(/,
-    only: { 'process/waiting.ts': 'the one' },
+    only: {},
   },
 ];
 
