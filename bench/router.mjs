@@ -21,10 +21,10 @@ async function inFlight(count, work) {
 }
 
 async function measure() {
-  const { openStore } = await import('../dist/store/open.js');
-  const { openHost } = await import('../dist/runtime/index.js');
-  const { DEFAULT_CONFIG } = await import('../dist/core/config.js');
-  const { detect } = await import('../dist/protocol/detect.js');
+  const { openStore } = await import('./build/store/open.js');
+  const { openHost } = await import('./build/runtime/index.js');
+  const { DEFAULT_CONFIG } = await import('./build/core/config.js');
+  const { detect } = await import('./build/protocol/detect.js');
   const dir = mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
   const store = await openStore(dir, { create: true });
   const host = await openHost({ store, dir, config: DEFAULT_CONFIG });

@@ -30,9 +30,9 @@ const BARE_SANDBOX = [
 ];
 
 async function world(command, { sandbox = 'off', network = 'NONE' } = {}) {
-  const { openStore } = await import('../dist/store/open.js');
-  const { openHost, madeEnvelope, workOn } = await import('../dist/runtime/index.js');
-  const { configOf } = await import('../dist/core/config.js');
+  const { openStore } = await import('./build/store/open.js');
+  const { openHost, madeEnvelope, workOn } = await import('./build/runtime/index.js');
+  const { configOf } = await import('./build/core/config.js');
   const folder = mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
   const workspace = join(folder, 'w');
   mkdirSync(workspace);

@@ -41,10 +41,10 @@ async function rateOf(count, work) {
 }
 
 async function measure() {
-  const { openStore } = await import('../dist/store/open.js');
-  const { openMemoryStore } = await import('../dist/store/memory.js');
-  const { createInterpreter } = await import('../dist/session/interpreter.js');
-  const { DEFAULT_CONFIG } = await import('../dist/core/config.js');
+  const { openStore } = await import('./build/store/open.js');
+  const { openMemoryStore } = await import('./build/store/memory.js');
+  const { createInterpreter } = await import('./build/session/interpreter.js');
+  const { DEFAULT_CONFIG } = await import('./build/core/config.js');
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
   const folder = mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
   const over = (store, dir) => {
