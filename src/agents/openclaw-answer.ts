@@ -3,6 +3,7 @@
  * in the text of `result.content[]`), so it is looked for, breadth first and within bounds. A 200 may hold a failure.
  */
 import type { ErrorCode } from '../core/errors.ts';
+import { ownerOf } from '../protocol/dialects.ts';
 import { type Json, objectOf, parseObject, textOf } from './json.ts';
 import { jsonOf } from './json-rpc.ts';
 import { brief } from './words.ts';
@@ -91,7 +92,7 @@ function layersOf(answer: Json | null): Layers {
     for (const value of here) {
       const layer = objectOf(value);
       if (layer === null || found.layers.length >= MOST_LAYERS) continue;
-      if (isMessage(layer)) {
+      if (ownerOf(layer) !== null) {
         found.messages.push(jsonOf(layer));
         continue;
       }
@@ -110,8 +111,6 @@ function layersOf(answer: Json | null): Layers {
 }
 
 const manyOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
-
-const isMessage = (value: Json): boolean => 'aop_version' in value || value['protocol'] === 'aof';
 
 const statusOf = (layer: Json): string => (textOf(layer['status']) ?? '').toLowerCase();
 

@@ -1,7 +1,8 @@
 /** `baton convert`: the same content in another dialect. */
 import { BatonError } from '../core/errors.ts';
 import type { TaskType } from '../protocol/aop1/limits.ts';
-import { convert, type Target } from '../protocol/convert.ts';
+import { convert } from '../protocol/convert.ts';
+import type { Target } from '../protocol/dialects.ts';
 import { detectIn } from './check.ts';
 import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';

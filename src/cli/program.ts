@@ -2,6 +2,8 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { BatonError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
+import { SUMMARY_CHARS } from '../protocol/aop1/limits.ts';
+import { DIALECT_NAMES, DIALECT_TABLE, REPORTS, TARGETS } from '../protocol/dialects.ts';
 import type { Globals } from './globals.ts';
 import { addGraphCommands } from './graph-commands.ts';
 import { addHooksCommands } from './hooks-commands.ts';
@@ -62,7 +64,11 @@ function program(): Command {
   command('convert', 'say the same in another dialect, and what is lost on the way')
     .addArgument(new Argument('[file]', 'the file to read; - is standard input').default('-'))
     .addOption(new Option('--to <dialect>', 'what to make of it').choices(TARGETS).makeOptionMandatory())
-    .addOption(new Option('--type <type>', 'the type of task, for the length of an aop1 summary').choices(TASK_TYPES))
+    .addOption(
+      new Option('--type <type>', 'the type of task, for the length of an aop1 summary').choices(
+        Object.keys(SUMMARY_CHARS),
+      ),
+    )
     .option('--task <id>', 'the task, where the text does not say', notEmpty)
     .option('--session <id>', 'the session, where the text does not say', notEmpty)
     .option('--agent <name>', 'the agent, where the text does not say', notEmpty)
@@ -94,13 +100,10 @@ function program(): Command {
   return baton;
 }
 
-// Kept here as words, so that showing help loads no dialect; a test holds them to the dialects' own lists.
-export const TARGETS = ['task', 'prompt', 'response', 'aop1', 'aof', 'output'];
-export const TASK_TYPES = ['search', 'analysis', 'code', 'test', 'build', 'documentation', 'other'];
-
 const CHECK_HELP = `
-Dialects: aop1 (a report block), aop2 (TASK, RESPONSE, EVENT), output (OUTPUT, GRAPH_UPDATE),
-command (#STATE:save:key:value), aof (AOF/1 envelopes), v1 (a prompt with task: and objective: lines).
+Dialects:
+${DIALECT_NAMES.map((name) => `  ${name.padEnd(8)} ${DIALECT_TABLE[name].what}`).join('\n')}
+  v1       a prompt with task: and objective: lines
 
 Exits 0 when every message is valid, 1 when one is not or there is none.
 
@@ -109,8 +112,8 @@ Examples:
   claude -p "…" | baton check --json`;
 
 const CONVERT_HELP = `
-task and prompt are made of a TASK or a v1 prompt; response, aop1, aof and output of the last report in the text,
-whatever dialect it is in. What the target has no words for is listed on standard error.
+task and prompt are made of a TASK or a v1 prompt; ${REPORTS.map(({ to }) => to).join(', ')} of the last report in the
+text, whatever dialect it is in. What the target has no words for is listed on standard error.
 
 Examples:
   baton convert prompt.md --to task > task.json

@@ -4,28 +4,19 @@
  */
 import { error, type Problem } from '../core/problem.ts';
 import type { Report } from '../core/report.ts';
-import * as aof from './aof/report.ts';
-import type { Aop1Report } from './aop1/decode.ts';
-import * as aop1 from './aop1/encode.ts';
-import type { TaskType } from './aop1/limits.ts';
 import { fallBack } from './aop2/fallback.ts';
 import { toV1Prompt } from './aop2/prompt.ts';
-import * as aop2 from './aop2/report.ts';
-import type { ResponseMessage, VersionFallbackEvent } from './aop2/schema.ts';
+import type { VersionFallbackEvent } from './aop2/schema.ts';
 import { liftV1, type V1Prompt } from './aop2/v1.ts';
 import type { Found } from './detect.ts';
-import * as output from './output/report.ts';
-import type { AddNode, Output } from './output/schema.ts';
+import type { Said, WriteContext, WrittenReport } from './dialect.ts';
+import { isReport, REPORTS, type Target } from './dialects.ts';
+import { PARTS } from './parts.ts';
 
-export const TARGETS = ['task', 'prompt', 'response', 'aop1', 'aof', 'output'] as const;
-export type Target = (typeof TARGETS)[number];
-
-export interface ConvertContext {
-  readonly now: string;
+export interface ConvertContext extends WriteContext {
   readonly workspaceRoot: string;
   readonly sessionId: string;
   readonly taskId: string;
-  readonly taskType?: TaskType;
   /** What the one who converts knows and the source does not say. */
   readonly known?: Partial<Pick<Report, 'sessionId' | 'taskId' | 'agent'>>;
 }
@@ -65,51 +56,31 @@ function promptOf(value: unknown): Converted {
   return { output: `${text}\n`, lost };
 }
 
-type ReportTarget = Exclude<Target, 'task' | 'prompt'>;
-
-function convertReport(found: readonly Found[], target: ReportTarget, context: ConvertContext): Conversion {
+function convertReport(found: readonly Found[], target: Target, context: ConvertContext): Conversion {
   const said = lastSaid(found);
   if (said === null) {
     const broken = found.findLast((message) => !message.valid && message.dialect !== 'unstructured');
-    if (!broken) return refuse(`expected a report (aop1, RESPONSE, completion.report, OUTPUT), got ${names(found)}`);
+    const reports = REPORTS.map(({ name, kind }) => `${name} ${kind}`).join(', ');
+    if (!broken) return refuse(`expected a report (${reports}), got ${names(found)}`);
     const what = `${broken.dialect} ${broken.kind ?? 'message'}`;
     return refuse(`expected a valid report, got an invalid ${what}`, broken.problems[0]);
   }
   const report: Report = { ...said.report, ...missing(said.report, context.known ?? {}) };
-  const { output, lost } = write[target](report, context);
+  const { output, lost } = writerOf(target)(report, context);
   return { output, lost: [...lost, ...said.unreported] };
 }
 
-const write: Record<ReportTarget, (report: Report, context: ConvertContext) => Converted> = {
-  response(report) {
-    const { response, lost } = aop2.fromReport(report);
-    return { output: response, lost };
-  },
-  aop1(report, { taskType }) {
-    const { text, lost } = aop1.fromReport(report, taskType);
-    return { output: text, lost };
-  },
-  aof(report, { now }) {
-    const { envelope, lost } = aof.fromReport(report, { now });
-    return { output: envelope, lost };
-  },
-  output(report, { now }) {
-    const { text, lost } = output.fromReport(report, now);
-    return { output: text, lost };
-  },
-};
+function writerOf(target: Target): (report: Report, context: WriteContext) => WrittenReport {
+  const found = REPORTS.find(({ to }) => to === target);
+  if (found === undefined) throw new Error(`there is no report called ${target}`);
+  return PARTS[found.name].report.write;
+}
 
 const missing = (report: Report, known: Partial<Report>): Partial<Report> =>
   Object.fromEntries(Object.entries(known).filter(([field]) => report[field as keyof Report] === null));
 
 /** The report of a text: the last valid message that is one. */
 export const lastReport = (found: readonly Found[]): Report | null => lastSaid(found)?.report ?? null;
-
-interface Said {
-  readonly report: Report;
-  /** What the message says beside it. */
-  readonly unreported: readonly string[];
-}
 
 function lastSaid(found: readonly Found[]): Said | null {
   for (const message of found.toReversed()) {
@@ -119,22 +90,9 @@ function lastSaid(found: readonly Found[]): Said | null {
   return null;
 }
 
-function saidBy({ dialect, kind, value }: Found, all: readonly Found[]): Said | null {
-  if (dialect === 'aop1') {
-    return { report: aop1.toReport(value as Aop1Report), unreported: aop1.unreported(value as Aop1Report) };
-  }
-  if (dialect === 'aop2' && kind === 'RESPONSE') {
-    return { report: aop2.toReport(value as ResponseMessage), unreported: aop2.unreported(value as ResponseMessage) };
-  }
-  if (dialect === 'aof') {
-    const report = aof.toReport(value);
-    return report && { report, unreported: aof.unreported(value) };
-  }
-  if (dialect !== 'output' || kind !== 'OUTPUT') return null;
-  const id = (value as Output)._handoff.graph_node;
-  const nodes = all.filter((m) => m.kind === 'GRAPH_UPDATE' && m.valid).map((m) => m.value as AddNode);
-  const node = nodes.find((update) => update.type === 'add_node' && update.node_id === id) ?? null;
-  return { report: output.toReport(value as Output, node), unreported: output.unreported(value as Output, node) };
+function saidBy(message: Found, all: readonly Found[]): Said | null {
+  const { dialect, kind } = message;
+  return isReport(dialect, kind) ? PARTS[dialect].report.read(message, all) : null;
 }
 
 const names = (found: readonly Found[]): string =>

@@ -3,14 +3,13 @@
  * pieces as an agent prints it, bounded in memory, and finds the same.
  */
 import { error, warning } from '../core/problem.ts';
-import { decodeAof, decodeAofValue } from './aof/decode.ts';
 import { type Aop1Report, decodeAop1 } from './aop1/decode.ts';
-import { decodeAop2 } from './aop2/decode.ts';
 import { readV1 } from './aop2/v1.ts';
 import { decodeCommand } from './command/decode.ts';
+import { type JsonDialect, ownerOf } from './dialects.ts';
 import { type CountTokens, type Message, message } from './message.ts';
 import { decodeGraphUpdate, decodeOutput } from './output/decode.ts';
-import { type JsonOwner, ownerOf } from './scan/json-pieces.ts';
+import { PARTS } from './parts.ts';
 import { createLineCutter, MAX_MESSAGE } from './scan/lines.ts';
 import { createScanner, type Piece } from './scan/scanner.ts';
 import { exceedsBytes } from './text/clean.ts';
@@ -102,13 +101,12 @@ function decode(piece: Piece, options: DetectOptions): Message {
   switch (piece.kind) {
     case 'json': {
       if (exceedsBytes(piece.text, MAX_MESSAGE)) return oversize(piece.owner);
-      const decoded = piece.owner === 'aof' ? decodeAofValue(piece.value) : decodeAop2(piece.value, piece.text);
-      return withEncodingCheck(decoded, piece.text);
+      return withEncodingCheck(PARTS[piece.owner].json(piece.value, piece.text), piece.text);
     }
     case 'oversize':
       return oversize(piece.owner);
-    case 'broken-aof':
-      return decodeAof(piece.text);
+    case 'broken':
+      return PARTS[piece.owner].broken(piece.text);
     case 'graph':
       return withEncodingCheck(decodeGraphUpdate(piece.text, piece.closed), piece.text);
     case 'output':
@@ -123,7 +121,7 @@ function decode(piece: Piece, options: DetectOptions): Message {
   }
 }
 
-const oversize = (owner: JsonOwner): Message =>
+const oversize = (owner: JsonDialect): Message =>
   message(owner, null, null, [
     error('E_CONTEXT_OVERFLOW', '', `expected a message of at most ${MAX_MESSAGE} bytes, got a longer one`),
   ]);
@@ -156,5 +154,5 @@ const v1Prompt = (text: string): Message =>
 
 const unstructured = (): Message =>
   message('unstructured', null, null, [
-    error('E_PARSE_FAILURE', '', 'expected a message of one of the five dialects, got a text that has none'),
+    error('E_PARSE_FAILURE', '', 'expected a message of one of the dialects, got a text that has none'),
   ]);

@@ -11,11 +11,10 @@ export {
   type Converted,
   convert,
   lastReport,
-  TARGETS,
-  type Target,
 } from './convert.ts';
 export { createDetector, type DetectOptions, type Detector, detect, type Found } from './detect.ts';
-export { type CountTokens, DIALECTS, type Dialect, type Message } from './message.ts';
+export { DIALECTS, type Dialect, TARGETS, type Target } from './dialects.ts';
+export type { CountTokens, Message } from './message.ts';
 export { agentPrompt, type PromptOptions, taskTypeOfTask } from './prompt.ts';
 export { jsonSchema, schemaNames } from './schemas.ts';
 export { aof, aop1, aop2, command, output };

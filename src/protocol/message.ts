@@ -1,9 +1,7 @@
 /** What `detect` finds: one message of one dialect, with what is wrong with it. */
 import type { Problem } from '../core/problem.ts';
 import { hasError } from '../core/problem.ts';
-
-export const DIALECTS = ['aop1', 'aop2', 'output', 'command', 'aof', 'v1', 'unstructured'] as const;
-export type Dialect = (typeof DIALECTS)[number];
+import type { Dialect } from './dialects.ts';
 
 export interface Message {
   readonly dialect: Dialect;

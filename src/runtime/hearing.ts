@@ -5,6 +5,7 @@
 import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
 import { withinLimit } from '../protocol/aop1/too-long.ts';
+import { isReport } from '../protocol/dialects.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import type { Ear } from './live-runs.ts';
@@ -118,10 +119,9 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
 
   const isForRun = ({ dialect, kind, value, valid }: Found): boolean => {
     if (!valid) return false;
-    if (dialect === 'aop1' || dialect === 'output') return true;
+    if (isOfGraph({ dialect })) return true;
     if (!isMine(isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined)) return false;
-    if (dialect === 'aof') return kind === 'completion.report';
-    return kind === 'RESPONSE' || (kind === 'EVENT' && isSign(value as aop2.EventMessage));
+    return isReport(dialect, kind) || (kind === 'EVENT' && isSign(value as aop2.EventMessage));
   };
 
   const event = (message: Found): void => {

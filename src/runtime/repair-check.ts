@@ -1,6 +1,7 @@
 /** What others may find wrong with a report that its agent could put right, and which messages are meant as a report at all. */
 import type { Run, Task } from '../core/task.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { isReport } from '../protocol/dialects.ts';
 import type { Heard } from './hearing.ts';
 
 export interface CheckedRun {
@@ -16,5 +17,7 @@ export interface CheckedRun {
 export type RepairCheck = (heard: Heard | null, of: CheckedRun) => readonly string[] | Promise<readonly string[]>;
 
 /** @param kind the dialect, and behind it the kind of message where it has one */
-export const isReportKind = (kind: string): boolean =>
-  /^(?:aop1\b|output\b|aop2 RESPONSE$|aof completion\.report$)/.test(kind);
+export function isReportKind(kind: string): boolean {
+  const [dialect = '', ...rest] = kind.split(' ');
+  return dialect === 'output' || isReport(dialect, rest.join(' '));
+}

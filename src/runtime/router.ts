@@ -7,6 +7,7 @@ import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
 import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
 import type { EventMessage, TaskMessage } from '../protocol/aop2/schema.ts';
 import { detect } from '../protocol/detect.ts';
+import { ownerOfHead } from '../protocol/dialects.ts';
 import type { Message } from '../protocol/message.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import type { Router, Sender } from './doors.ts';
@@ -86,11 +87,8 @@ export function createRouter(options: RouterOptions): CodedRouter {
 /** Begins like one of ours and never ends: whoever sent it thinks that it was heard. */
 function isCutOff(text: string | Uint8Array): boolean {
   const start = (typeof text === 'string' ? text : Buffer.from(text).toString('utf8', 0, 1_000)).trimStart();
-  return (
-    start.startsWith('{') &&
-    /^\{\s*"(?:protocol"\s*:\s*"aof|aop_version")/.test(start.slice(0, 1_000)) &&
-    !isWhole(text)
-  );
+  const [head] = /^\{\s*"[^"]*"\s*:\s*"[^"]*"/.exec(start.slice(0, 1_000)) ?? [''];
+  return ownerOfHead(head) !== null && !isWhole(text);
 }
 
 function isWhole(text: string | Uint8Array): boolean {

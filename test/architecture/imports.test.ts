@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { DIALECT_NAMES } from '../../src/protocol/dialects.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
 
@@ -65,8 +66,8 @@ test('no import goes against the order of the folders', () => {
 });
 
 test('a dialect does not know another dialect', () => {
-  const DIALECTS = ['aop1', 'aop2', 'output', 'command', 'aof'];
-  const dialectOf = (file: string): string | undefined => DIALECTS.find((name) => file.startsWith(`protocol/${name}/`));
+  const dialectOf = (file: string): string | undefined =>
+    DIALECT_NAMES.find((name) => file.startsWith(`protocol/${name}/`));
   const crossing = [...graph].flatMap(([file, targets]) =>
     targets
       .filter((t) => dialectOf(file) && dialectOf(t) && dialectOf(file) !== dialectOf(t))

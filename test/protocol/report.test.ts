@@ -5,8 +5,9 @@ import { emptyReport, losses, type Outcome, type Report, type ReportField } from
 import * as aof from '../../src/protocol/aof/index.ts';
 import * as aop1 from '../../src/protocol/aop1/index.ts';
 import * as aop2 from '../../src/protocol/aop2/index.ts';
-import { convert, lastReport, type Target } from '../../src/protocol/convert.ts';
+import { convert, lastReport } from '../../src/protocol/convert.ts';
 import { detect, type Found } from '../../src/protocol/detect.ts';
+import type { Target } from '../../src/protocol/dialects.ts';
 import * as output from '../../src/protocol/output/index.ts';
 import { anyReport } from '../helpers/arbitrary.ts';
 import { example, exampleJson } from '../helpers/documents.ts';

@@ -1,6 +1,7 @@
 /** Report ⇄ aop1. The block that is written is read back as the same report, and never exceeds the limit of its type of task. */
 import { pointer } from '../../core/problem.ts';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
+import { MARKS } from '../dialects.ts';
 import { stripControls } from '../text/clean.ts';
 import { shortenChars } from '../text/shorten.ts';
 import { createBlockReader, isTemplate } from './blocks.ts';
@@ -71,7 +72,9 @@ function readBack(text: string): Report {
 }
 
 /** A line that a reader of any dialect would take for the beginning of a message. */
-const OPENER = /^\s*(?:\*\*)?(?:\[AOP:|\[GRAPH_UPDATE\]|OUTPUT:|AOF\/1 |\{|#[A-Z]|```|~~~)/;
+const OPENER = new RegExp(
+  `^\\s*(?:\\*\\*)?(?:\\[AOP:|\\[GRAPH_UPDATE\\]|OUTPUT:|\\{|#[A-Z]|\`\`\`|~~~|${MARKS.map(([mark]) => `${mark} `).join('|')})`,
+);
 
 function writeSummary(summary: string, most: number): string {
   const clean = stripControls(summary).trim();

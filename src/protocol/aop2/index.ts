@@ -6,4 +6,4 @@ export { type RenderedTask, renderTask, toV1Prompt } from './prompt.ts';
 export { fromReport, outcomeOf, toReport, type Written } from './report.ts';
 export { EventMessage, ResponseMessage, TaskMessage, VersionFallbackEvent } from './schema.ts';
 export { type LiftContext, liftV1, readV1, type V1Prompt } from './v1.ts';
-export { AOP_VERSION, isAop2, isLater, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';
+export { AOP_VERSION, isLater, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';

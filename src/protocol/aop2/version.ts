@@ -6,10 +6,6 @@ export const PROTOCOL_FAMILY = 'AOP';
 
 const OURS = [2, 0, 2] as const;
 
-/** Whether a decoded JSON value says of itself that it is an AOP v2 message. */
-export const isAop2 = (value: Record<string, unknown>): boolean =>
-  typeof value['aop_version'] === 'string' && value['aop_version'].startsWith('2.');
-
 /** Whether a version is a later 2.x than ours. The letter after the dash names an editor, not an order. */
 export function isLater(version: string): boolean {
   const numbers = version.split('-', 1)[0]?.split('.') ?? [];

@@ -5,6 +5,7 @@
  * Much of what agents print is JSON of somebody else's, so this is one loop over character codes, longer than it would be
  * otherwise. It does not look at how numbers and escapes are written: what is to be used is parsed after it was found.
  */
+import { JSON_KEYS } from '../dialects.ts';
 
 /** The value goes on in the next line. */
 export const OPEN = -1;
@@ -140,7 +141,7 @@ export function isForeignObject(text: string, start: number, end: number): boole
     const c = text.charCodeAt(i);
     if (c === 0x22) {
       i++;
-      if (depth === 1 && (text.startsWith('protocol', i) || text.startsWith('aop_version', i))) return false;
+      if (depth === 1 && isKeyAt(text, i)) return false;
       for (; i <= last && text.charCodeAt(i) !== 0x22; i++) {
         if (text.charCodeAt(i) !== 0x5c) continue;
         i++;
@@ -149,6 +150,11 @@ export function isForeignObject(text: string, start: number, end: number): boole
     } else if ((c | 0x20) === OBJECT) depth++;
     else if ((c | 0x20) === 0x7d && --depth === 0) return i === last;
   }
+  return false;
+}
+
+function isKeyAt(text: string, i: number): boolean {
+  for (const key of JSON_KEYS) if (text.startsWith(key, i)) return true;
   return false;
 }
 

@@ -2,20 +2,18 @@
  * JSON values that begin at a line's start, on one line or over many. Ours are handed on, others are text; a value is never
  * looked into, so a message within other JSON is none.
  */
-import { isAop2 } from '../aop2/version.ts';
+import { JSON_KEYS, type JsonDialect, type MarkedDialect, ownerOf, ownerOfHead } from '../dialects.ts';
 import { type Fields, isFields, parseJson } from '../text/fields.ts';
 import { BROKEN, createJsonScan, type JsonScan, OPEN, scanJson } from './json-end.ts';
 import { MAX_LINE } from './lines.ts';
 
-export type JsonOwner = 'aof' | 'aop2';
-
 export interface JsonSink {
   /** A message: the object, and its text as received. */
-  value(owner: JsonOwner, value: Fields, received: string, line: number): void;
-  /** `AOF/1` and then something that is no JSON. */
-  brokenAof(received: string, line: number): void;
+  value(owner: JsonDialect, value: Fields, received: string, line: number): void;
+  /** A mark and then something that is no JSON. */
+  broken(owner: MarkedDialect, received: string, line: number): void;
   /** A message that is longer than any may be; it was not kept. */
-  oversize(owner: JsonOwner, line: number): void;
+  oversize(owner: JsonDialect, line: number): void;
   /** A line that is of no message. */
   text(line: string, number: number): void;
   /** A line to be read afresh: it may begin something. */
@@ -24,8 +22,8 @@ export interface JsonSink {
 
 export interface JsonPieces {
   readonly isOpen: boolean;
-  /** @param start where in the line the value begins; @param prefixed whether `AOF/1` stands before it */
-  open(line: string, start: number, number: number, prefixed: boolean): void;
+  /** @param start where in the line the value begins; @param mark whose mark stands before it */
+  open(line: string, start: number, number: number, mark: MarkedDialect | null): void;
   take(line: string, number: number): void;
   end(): void;
 }
@@ -34,7 +32,8 @@ interface Open {
   readonly line: number;
   /** Where in its first line the value begins. */
   readonly start: number;
-  readonly prefixed: boolean;
+  /** Whose mark stands before it. */
+  readonly mark: MarkedDialect | null;
   readonly scan: JsonScan;
   lines: string[];
   chars: number;
@@ -44,33 +43,20 @@ interface Open {
 
 const HEAD = 65_536;
 
-/** Whose JSON an object is. Anything that is not ours is passed by. */
-export function ownerOf(value: Fields): JsonOwner | null {
-  if (value['protocol'] === 'aof') return 'aof';
-  return isAop2(value) ? 'aop2' : null;
-}
-
 /** Whether parsing a text could make it ours; most JSON that agents print is not, and need not be parsed. A key may be escaped. */
-const mayBeOurs = (text: string): boolean =>
-  text.includes('aop_version') || text.includes('protocol') || text.includes('\\u');
-
-/** The same question for a text that is too long to parse: asked of its beginning. */
-export function ownerOfHead(head: string): JsonOwner | null {
-  if (/"protocol"\s*:\s*"aof"/.test(head)) return 'aof';
-  return /"aop_version"\s*:\s*"2\./.test(head) ? 'aop2' : null;
-}
+const mayBeOurs = (text: string): boolean => JSON_KEYS.some((key) => text.includes(key)) || text.includes('\\u');
 
 export function createJsonPieces(sink: JsonSink): JsonPieces {
   let open: Open | null = null;
 
-  /** A complete value: ours or not. Behind `AOF/1` it is ours whatever it says. */
-  const complete = (received: string, line: number, prefixed: boolean): boolean => {
-    const value = prefixed || mayBeOurs(received) ? parseJson(received) : undefined;
-    const owner = isFields(value) ? (prefixed ? 'aof' : ownerOf(value)) : null;
+  /** A complete value: ours or not. Behind a mark it is ours whatever it says. */
+  const complete = (received: string, line: number, mark: MarkedDialect | null): boolean => {
+    const value = mark !== null || mayBeOurs(received) ? parseJson(received) : undefined;
+    const owner = isFields(value) ? (mark ?? ownerOf(value)) : null;
     if (owner === null) {
       // What looks like JSON to the scanner and is none behind all, such as a number 1.2.3.
-      if (prefixed) sink.brokenAof(received, line);
-      return prefixed;
+      if (mark !== null) sink.broken(mark, received, line);
+      return mark !== null;
     }
     sink.value(owner, value as Fields, received, line);
     return true;
@@ -80,22 +66,22 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
    * The values of a line from an index on. Objects one after another may each be a message; words behind one are words. Nothing
    * of a line without a message is taken out of it.
    */
-  const values = (line: string, start: number, number: number, prefixed: boolean): void => {
+  const values = (line: string, start: number, number: number, mark: MarkedDialect | null): void => {
     let isOurs = false;
     for (let from = start; ; ) {
-      const isPrefixed = prefixed && from === start;
+      const before = from === start ? mark : null;
       const scan = createJsonScan();
       const end = scanJson(scan, line, from);
       if (end === OPEN) {
-        open = { line: number, start: from, prefixed: isPrefixed, scan, lines: [], chars: 0, head: null };
+        open = { line: number, start: from, mark: before, scan, lines: [], chars: 0, head: null };
         return keep(open, line);
       }
       if (end === BROKEN) {
-        if (isPrefixed) sink.brokenAof(line.slice(from), number);
+        if (before !== null) sink.broken(before, line.slice(from), number);
         else sink.text(isOurs ? line.slice(from) : line, number);
         return;
       }
-      isOurs = complete(line.slice(from, end), number, isPrefixed) || isOurs;
+      isOurs = complete(line.slice(from, end), number, before) || isOurs;
       const next = skipSpaces(line, end);
       if (line[from] !== '{' || line[next] !== '{') {
         if (!isOurs) sink.text(line, number);
@@ -114,14 +100,14 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
     open = null;
     if (at.head !== null) return tooLong(at);
     const all = at.lines.join('\n');
-    const isOurs = complete(all.slice(at.start, all.length - line.length + end), at.line, at.prefixed);
+    const isOurs = complete(all.slice(at.start, all.length - line.length + end), at.line, at.mark);
     const next = skipSpaces(line, end);
     const goesOn = all[at.start] === '{' && line[next] === '{';
     if (!isOurs) {
       if (goesOn) at.lines[at.lines.length - 1] = line.slice(0, end);
       for (const [i, held] of at.lines.entries()) sink.text(held, at.line + i);
     }
-    if (goesOn) values(line, next, number, false);
+    if (goesOn) values(line, next, number, null);
     else if (isOurs && next < line.length) sink.text(line.slice(next), number);
   };
 
@@ -135,7 +121,7 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
   };
 
   const tooLong = (at: Open): void => {
-    const owner = at.prefixed ? 'aof' : ownerOfHead(at.head ?? '');
+    const owner = at.mark ?? ownerOfHead(at.head ?? '');
     if (owner !== null) sink.oversize(owner, at.line);
   };
 
@@ -145,17 +131,17 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
    */
   const giveUp = (at: Open, line: string | null, number: number): void => {
     open = null;
-    if (at.prefixed) sink.brokenAof(at.lines.join('\n').slice(at.start), at.line);
+    if (at.mark !== null) sink.broken(at.mark, at.lines.join('\n').slice(at.start), at.line);
     const lines = line === null ? at.lines : [...at.lines, line];
     let next = 0;
     const textUpTo = (end: number): void => {
-      for (; next < end; next++) if (!at.prefixed || next > 0) sink.text(lines[next] ?? '', at.line + next);
+      for (; next < end; next++) if (at.mark === null || next > 0) sink.text(lines[next] ?? '', at.line + next);
     };
     for (const { firstLine, lastLine, end } of at.head === null ? at.scan.inner : []) {
       const held = lines.slice(firstLine, lastLine + 1);
       const received = `${held.slice(0, -1).join('\n')}${held.length > 1 ? '\n' : ''}${(held.at(-1) ?? '').slice(0, end)}`;
       textUpTo(firstLine);
-      if (complete(received, at.line + firstLine, false)) next = lastLine + 1;
+      if (complete(received, at.line + firstLine, null)) next = lastLine + 1;
     }
     textUpTo(at.lines.length);
     if (line !== null && next <= at.lines.length) sink.again(line, number);
@@ -165,15 +151,15 @@ export function createJsonPieces(sink: JsonSink): JsonPieces {
     get isOpen() {
       return open !== null;
     },
-    open(line, start, number, prefixed) {
+    open(line, start, number, mark) {
       const received = line.slice(start).trimEnd();
       // The common case, a message on one line, costs one native parse.
-      if (received.endsWith('}') && (prefixed || mayBeOurs(received))) {
+      if (received.endsWith('}') && (mark !== null || mayBeOurs(received))) {
         const value = parseJson(received);
-        const owner = isFields(value) ? (prefixed ? 'aof' : ownerOf(value)) : null;
+        const owner = isFields(value) ? (mark ?? ownerOf(value)) : null;
         if (owner !== null) return sink.value(owner, value as Fields, received, number);
       }
-      values(line, start, number, prefixed);
+      values(line, start, number, mark);
     },
     take(line, number) {
       if (open !== null) take(open, line, number);

@@ -1,7 +1,8 @@
 /** What a line may begin. Looking at its first characters is all that most lines of an agent's output ever cost. */
+import { MARKS, type MarkedDialect } from '../dialects.ts';
 import { isForeignObject } from './json-end.ts';
 
-export type Opener = 'marker' | 'graph' | 'output' | 'json' | 'aof' | 'command' | 'fence' | 'v1';
+export type Opener = 'marker' | 'graph' | 'output' | 'json' | 'marked' | 'command' | 'fence' | 'v1';
 
 /** What a first character may begin, and the pattern that decides. All else about a line is looked at only if its pattern fits. */
 const BEGINS: Readonly<Record<string, readonly (readonly [Opener, RegExp])[]>> = {
@@ -19,14 +20,28 @@ const BEGINS: Readonly<Record<string, readonly (readonly [Opener, RegExp])[]>> =
   '`': [['fence', /^[ \t]*`{3,}/]],
   '~': [['fence', /^[ \t]*~{3,}/]],
   O: [['output', /^[ \t]*OUTPUT:\s*(?:#[\s\S]*|\{[\s\S]*)?$/]],
-  A: [['aof', /^[ \t]*AOF\/1(?:\s|$)/]],
 };
 const V1 = /^(?:task|objective|agent|executor|context|requirements):/i;
 
 /** What the line, free of terminal escapes, begins. */
 export function openerOf(line: string): Opener | null {
   const found = BEGINS[line[indentOf(line)] ?? '']?.find(([, pattern]) => pattern.test(line));
-  return found ? found[0] : V1.test(line) ? 'v1' : null;
+  return found ? found[0] : markOf(line) !== null ? 'marked' : V1.test(line) ? 'v1' : null;
+}
+
+/** The mark that a line begins with, whose it is, and where what stands behind it begins; null where there is none. */
+export function markOf(
+  line: string,
+): { readonly mark: string; readonly owner: MarkedDialect; readonly behind: number } | null {
+  const start = indentOf(line);
+  for (const [mark, owner] of MARKS) {
+    if (!line.startsWith(mark, start)) continue;
+    const end = start + mark.length;
+    const behind = line.slice(end).search(/\S/);
+    if (behind === 0) continue;
+    return { mark, owner, behind: behind < 0 ? line.length : end + behind };
+  }
+  return null;
 }
 
 const NEVER = 0;
@@ -37,6 +52,7 @@ const BRACE = 4;
 const FIRST = new Uint8Array(128).fill(NEVER);
 for (const c of '*#`~\x1b') FIRST[c.charCodeAt(0)] = ALWAYS;
 for (const c of 'taoecrTAOECR') FIRST[c.charCodeAt(0)] = WORD;
+for (const [mark] of MARKS) FIRST[mark.charCodeAt(0)] ||= WORD;
 FIRST[0x5b] = BRACKET;
 FIRST[0x7b] = BRACE;
 
@@ -60,7 +76,7 @@ export function glance(text: string, start: number, end: number): typeof BLANK |
   if (first === NEVER) return PLAIN;
   if (first === BRACKET) return bracketAt(text, i + 1) ? MAYBE : PLAIN;
   if (first === BRACE) return isForeignObject(text, i, end) ? PLAIN : MAYBE;
-  if (first === WORD) return wordAt(text, i, c) ? MAYBE : PLAIN;
+  if (first === WORD) return wordAt(text, i, c) || isMarked(text, i) ? MAYBE : PLAIN;
   return MAYBE;
 }
 
@@ -74,13 +90,13 @@ function bracketAt(text: string, i: number): boolean {
   return !isUpper && !isLower;
 }
 
-/** Whether `OUTPUT:`, `AOF/1` or the length of a v1 label and its colon stand here. */
+/** Whether `OUTPUT:` or the length of a v1 label and its colon stand here. */
 function wordAt(text: string, i: number, c: number): boolean {
   switch (c | 0x20) {
     case 0x74: // task
       return text.charCodeAt(i + 4) === COLON;
-    case 0x61: // agent, AOF/1
-      return text.charCodeAt(i + 5) === COLON || text.startsWith('AOF/1', i);
+    case 0x61: // agent
+      return text.charCodeAt(i + 5) === COLON;
     case 0x6f: // objective, OUTPUT:
       return text.charCodeAt(i + 9) === COLON || text.charCodeAt(i + 6) === COLON;
     case 0x65: // executor
@@ -92,6 +108,11 @@ function wordAt(text: string, i: number, c: number): boolean {
   }
 }
 const COLON = 0x3a;
+
+function isMarked(text: string, i: number): boolean {
+  for (const [mark] of MARKS) if (text.startsWith(mark, i)) return true;
+  return false;
+}
 
 export function indentOf(line: string): number {
   let i = 0;

@@ -7,16 +7,22 @@
  */
 import { type Found as Aop1Found, createBlockReader } from '../aop1/blocks.ts';
 import { commandName, isKnownCommand } from '../command/decode.ts';
+import { type JsonDialect, type MarkedDialect, ownerOfHead } from '../dialects.ts';
 import { stripAnsi } from '../text/clean.ts';
-import { createJsonPieces, type JsonOwner, ownerOfHead } from './json-pieces.ts';
+import { createJsonPieces } from './json-pieces.ts';
 import type { LineSink } from './lines.ts';
-import { indentOf, type Opener, openerOf } from './openers.ts';
+import { indentOf, markOf, type Opener, openerOf } from './openers.ts';
 import { openGraph, openOutput, type YamlBlock } from './yaml-blocks.ts';
 
 export type Piece = { readonly line: number } & (
-  | { readonly kind: 'json'; readonly owner: JsonOwner; readonly value: Record<string, unknown>; readonly text: string }
-  | { readonly kind: 'oversize'; readonly owner: JsonOwner }
-  | { readonly kind: 'broken-aof'; readonly text: string }
+  | {
+      readonly kind: 'json';
+      readonly owner: JsonDialect;
+      readonly value: Record<string, unknown>;
+      readonly text: string;
+    }
+  | { readonly kind: 'oversize'; readonly owner: JsonDialect }
+  | { readonly kind: 'broken'; readonly owner: MarkedDialect; readonly text: string }
   | { readonly kind: 'graph'; readonly text: string; readonly closed: boolean }
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'command'; readonly text: string }
@@ -30,6 +36,15 @@ export interface Scanner extends LineSink {
   end(): void;
 }
 
+/** A mark, with what stands behind it on its line. */
+interface Mark {
+  readonly owner: MarkedDialect;
+  readonly text: string;
+  readonly line: number;
+  /** Whether nothing stands before it. */
+  readonly isFirst: boolean;
+}
+
 /** Unknown commands that are held while the text has nothing else; a text with more of them is no session. */
 const MAX_UNKNOWN = 1000;
 
@@ -37,7 +52,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   const aop1 = createBlockReader();
   const json = createJsonPieces({
     value: (owner, value, text, line) => found({ kind: 'json', line, owner, value, text }),
-    brokenAof: (text, line) => found({ kind: 'broken-aof', line, text }),
+    broken: (owner, text, line) => found({ kind: 'broken', line, owner, text }),
     oversize: (owner, line) => found({ kind: 'oversize', line, owner }),
     text: (line, number) => text(line, number),
     again: (line, number) => begin(line, number),
@@ -49,8 +64,8 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   let sawV1 = false;
   let isFirst = true;
   let isRereading = false;
-  /** A line of `AOF/1` alone: the JSON may follow on the next. */
-  let prefix: { readonly line: number; readonly isFirst: boolean } | null = null;
+  /** A line of a mark alone: the JSON may follow on the next. */
+  let prefix: Mark | null = null;
 
   const found = (piece: Piece): void => {
     aop1.interrupt();
@@ -67,10 +82,10 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   const begin = (line: string, number: number): void => {
     const isBlank = line.trim() === '';
     if (prefix !== null && !isBlank) {
-      const { line: at, isFirst: wasFirst } = prefix;
+      const before = prefix;
       prefix = null;
-      if (line.trimStart().startsWith('{')) return json.open(line, indentOf(line), number, true);
-      brokenPrefix('AOF/1', at, wasFirst);
+      if (line.trimStart().startsWith('{')) return json.open(line, indentOf(line), number, before.owner);
+      brokenMark(before);
     }
     const opener = openerOf(line);
     if (opener === null) text(line, number);
@@ -79,9 +94,9 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   };
 
   /** Prose may begin with the name; a text that begins with it is ours, whatever follows. */
-  const brokenPrefix = (line: string, number: number, wasFirst: boolean): void => {
-    if (wasFirst) found({ kind: 'broken-aof', line: number, text: line.trim() });
-    else text(line, number);
+  const brokenMark = ({ owner, text: said, line, isFirst: wasFirst }: Mark): void => {
+    if (wasFirst) found({ kind: 'broken', line, owner, text: said.trim() });
+    else text(said, line);
   };
 
   const begins: Record<Opener, (line: string, number: number) => void> = {
@@ -98,13 +113,15 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
       else yaml = openOutput(line, number);
     },
     json(line, number) {
-      json.open(line, indentOf(line), number, false);
+      json.open(line, indentOf(line), number, null);
     },
-    aof(line, number) {
-      const [before] = /^[ \t]*AOF\/1\s*/.exec(line) ?? [''];
-      if (before.length === line.length) prefix = { line: number, isFirst };
-      else if (line[before.length] === '{') json.open(line, before.length, number, true);
-      else brokenPrefix(line, number, isFirst);
+    marked(line, number) {
+      const found = markOf(line);
+      if (found === null) return text(line, number);
+      const { mark, owner, behind } = found;
+      if (behind === line.length) prefix = { owner, text: mark, line: number, isFirst };
+      else if (line[behind] === '{') json.open(line, behind, number, owner);
+      else brokenMark({ owner, text: line, line: number, isFirst });
     },
     command(line, number) {
       const name = commandName(line);
@@ -152,7 +169,12 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   /** The beginning of a line that is longer than any message: its rest was dropped. */
   const cutLine = (line: string, number: number): void => {
     const opener = openerOf(line);
-    const owner = opener === 'aof' ? 'aof' : opener === 'json' ? ownerOfHead(line.slice(0, 65_536)) : null;
+    const owner =
+      opener === 'marked'
+        ? (markOf(line)?.owner ?? null)
+        : opener === 'json'
+          ? ownerOfHead(line.slice(0, 65_536))
+          : null;
     if (owner !== null) found({ kind: 'oversize', line: number, owner });
     else if (opener === 'json') text(line, number);
     else begin(line, number);
@@ -182,7 +204,7 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     },
     end() {
       if (yaml !== null) closeYaml(yaml);
-      if (prefix !== null) brokenPrefix('AOF/1', prefix.line, prefix.isFirst);
+      if (prefix !== null) brokenMark(prefix);
       json.end();
       const report = aop1.end();
       if (report !== null) emit({ kind: 'aop1', line: report.block.line, found: report });

@@ -47,7 +47,7 @@ export function openGraph(first: string, line: number): YamlBlock {
 /** No YAML of a node has these at its own margin: whoever forgot to close the block has gone on to something else. */
 function endsUnclosed(line: string): boolean {
   const opener = openerOf(line);
-  return opener === 'marker' || opener === 'graph' || opener === 'output' || opener === 'fence' || opener === 'aof';
+  return opener === 'marker' || opener === 'graph' || opener === 'output' || opener === 'fence' || opener === 'marked';
 }
 
 /** In a block that is closed, `{…}` may be its YAML and `#NAME` a comment of it; in one that is not, they are what comes after it. */

@@ -5,6 +5,7 @@ import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
 import type { Store } from '../../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../../core/task.ts';
 import { type TaskJson, taskJson } from '../../core/task-json.ts';
+import { JSON_KEYS } from '../../protocol/dialects.ts';
 import { isFields } from '../../protocol/text/fields.ts';
 import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
 import { newTasksOf } from '../../runtime/new-tasks.ts';
@@ -143,7 +144,7 @@ async function add(api: Api, call: Call): Promise<Response> {
   const text = await bodyText(call.request);
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(call.request.headers.get('content-type') ?? '');
   const value = isJson ? parsedJson(text) : undefined;
-  const isFieldsOnly = isFields(value) && !('aop_version' in value) && !('protocol' in value);
+  const isFieldsOnly = isFields(value) && !JSON_KEYS.some((key) => key in value);
   if (call.caller.kind === 'run') return json(await addAsRun(api, call, value), 201);
   const tasks = isFieldsOnly ? [newTask(fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
   if (tasks.some(({ title }) => title.trim() === ''))
