@@ -1,8 +1,8 @@
 /** Reads `config.yaml` of a data folder. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_FILE, type Config, configOf, DEFAULT_CONFIG } from '../core/config.ts';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
+import { readIfThereSync } from '../process/files.ts';
 import { readYaml } from '../protocol/text/yaml.ts';
 import { checkProjectCommands } from '../session/project-commands.ts';
 
@@ -17,12 +17,11 @@ export function readConfig(dir: string): Config {
   return config;
 }
 
+/** One that cannot be read is told with its path. */
 export function readIfThere(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readIfThereSync(path);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new BatonError('E_CONFIG', `${path} cannot be read: ${message}`);
+    throw new BatonError('E_CONFIG', `${path} cannot be read: ${messageOf(cause)}`);
   }
 }

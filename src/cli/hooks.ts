@@ -1,19 +1,10 @@
 /** `baton hooks install|remove`: puts our hooks into the settings of claude and codex, and takes exactly that out again. */
-import {
-  accessSync,
-  constants,
-  mkdirSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, mkdirSync, realpathSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { runOfCaller } from '../process/caller.ts';
+import { replaceFile } from '../process/files.ts';
 import { whereIs } from '../process/where.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { readIfThere } from './config-file.ts';
@@ -55,7 +46,7 @@ export async function installHooks(names: readonly string[], options: Options): 
     const plan = planOf(programs, launcher, options, dir);
     // What has to be undone is on disk before it is done.
     if (plan.length > 0) writePlaces(dir, { ...readPlaces(dir), ...placesOf(plan) });
-    for (const change of plan) apply(change);
+    for (const change of plan) await apply(change);
     return plan;
   });
   tell('hooked', changes, programs, options.json);
@@ -117,7 +108,7 @@ export async function removeHooks(names: readonly string[], options: Options): P
     refuseReadOnly(path);
     return [{ path, text: place?.file === true && isEmpty(after) ? null : after, place }];
   });
-  for (const change of changes) apply(change);
+  for (const change of changes) await apply(change);
   const left = Object.entries(before).filter(([path]) => !changes.some((change) => change.path === path));
   if (left.length < Object.keys(before).length) writePlaces(dir, Object.fromEntries(left));
   tell('unhooked', changes, programs, options.json);
@@ -191,7 +182,7 @@ function realOf(path: string): string {
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Beside it and then in its place; through a link, whose file it is that has the settings. */
-function apply({ path, text, place }: Change): void {
+async function apply({ path, text, place }: Change): Promise<void> {
   if (text === null) {
     rmSync(path);
     if (place?.folder === true) removeIfEmpty(dirname(path));
@@ -200,9 +191,7 @@ function apply({ path, text, place }: Change): void {
   mkdirSync(dirname(path), { recursive: true });
   const target = realOf(path);
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
-  const next = `${target}.baton-${process.pid}`;
-  writeFileSync(next, text, mode === undefined ? {} : { mode });
-  renameSync(next, target);
+  await replaceFile(target, text, { mode: mode ?? 0o666 });
 }
 
 function removeIfEmpty(folder: string): void {

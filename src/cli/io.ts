@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { BatonError, ERRORS, type ExitCode, messageOf } from '../core/errors.ts';
+import { BatonError, ERRORS, type ExitCode, isMissing, messageOf } from '../core/errors.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 
 /** A reader that goes away early (`baton check | head`) is no error of ours. */
@@ -106,8 +106,7 @@ export async function readText(
 }
 
 function fileError(file: string, cause: NodeJS.ErrnoException): BatonError {
-  if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
-    return new BatonError('E_FILE_NOT_FOUND', `there is no file ${file}`);
+  if (isMissing(cause)) return new BatonError('E_FILE_NOT_FOUND', `there is no file ${file}`);
   if (cause.code === 'EACCES' || cause.code === 'EPERM') {
     return new BatonError('E_PERMISSION_DENIED', `the file ${file} may not be read`);
   }

@@ -110,3 +110,9 @@ export class BatonError extends Error {
 
 /** What went wrong, in the words of whatever was thrown. */
 export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Whether the system said that there is nothing at the path it was asked for. */
+export function isMissing(cause: unknown): boolean {
+  const { code } = cause as { readonly code?: unknown };
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

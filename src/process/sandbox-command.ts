@@ -6,6 +6,7 @@
  * keystrokes into, and the first process inside has to stay in the group by which the end of all of it is seen (`end.ts`).
  */
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { isBelow } from './files.ts';
 import { proxyPort } from './gate-port.ts';
 import type { SandboxSpec } from './types.ts';
 
@@ -67,7 +68,7 @@ export const wrappersOf = ({ network }: SandboxSpec): number => (typeof network 
 export function sandboxCommand(spec: SandboxSpec, command: readonly string[], host: Host): string[] {
   const { network, home } = spec;
   const view = lookFor(spec, command, host);
-  const inHome = isIn(home, '/tmp');
+  const inHome = isBelow(home, ['/tmp']);
   const args = [
     host.bwrap,
     '--unshare-pid',
@@ -121,7 +122,7 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
   for (const path of neededBy(spec, command, host)) show(path, 'ro-bind', 'system');
 
   const hidden = spec.hide.filter((path) => host.kindOf(path) !== null).map((path) => realPath(path, host).path);
-  const isHidden = (path: string): boolean => hidden.some((each) => isIn(realPath(path, host).path, each));
+  const isHidden = (path: string): boolean => hidden.some((each) => isBelow(realPath(path, host).path, [each]));
   for (const path of spec.readPaths) if (!isHidden(path)) show(path, 'ro-bind', 'read');
   for (const path of spec.writePaths) if (!isHidden(path)) show(path, 'bind', 'write');
   for (const { path, writable } of spec.binds) show(path, writable ? 'bind' : 'ro-bind', 'bind');
@@ -173,7 +174,7 @@ function homeOf(program: string): string {
 
 /** A folder that holds the user's own things is not shown for the sake of a program that lies in it. */
 const isTooMuch = (path: string, { home, hide, readPaths, writePaths }: SandboxSpec): boolean =>
-  ['/tmp', '/etc', '/var/lib', home, ...hide, ...readPaths, ...writePaths].some((each) => isIn(each, path));
+  ['/tmp', '/etc', '/var/lib', home, ...hide, ...readPaths, ...writePaths].some((each) => isBelow(each, [path]));
 
 /** Whether a path is in a folder of this machine that is shown, and not covered by something in memory. */
 function isShown(path: string, mounts: ReadonlyMap<string, Mount>): boolean {
@@ -220,9 +221,6 @@ function withoutRepeats(mounts: ReadonlyMap<string, Mount>): Map<string, Mount> 
 }
 
 const depth = (path: string): number => path.split(sep).filter((part) => part !== '').length;
-
-const isIn = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}${sep}`);
 
 /** Nobody has more symlinks than this in one path, but for those that lead in a circle. */
 const MOST_LINKS = 40;

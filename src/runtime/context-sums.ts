@@ -2,9 +2,10 @@
  * What was handed to each agent of each session, in tokens, and which marks it has passed. The journal says it; a file in the data folder
  * keeps what it came to up to a record, so that no process reads the journal from its beginning again. Where the file is gone, it does.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store, StoredRecord } from '../core/store.ts';
+import { replaceFile } from '../process/files.ts';
 import type { RunWatch } from './run-watch.ts';
 
 export type Mark = 'warning' | 'full';
@@ -96,10 +97,7 @@ export function createContextSums(store: Store, watch: RunWatch, dir: string): C
     const text = JSON.stringify({ version: 1, seq, sessions: Object.fromEntries(kept) });
     const path = join(dir, FILE);
     saving = saving
-      .then(async () => {
-        await writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
-        await rename(`${path}.${process.pid}`, path);
-      })
+      .then(() => replaceFile(path, text))
       // It only saves reading: what it would say is in the journal.
       .catch(() => {});
   };

@@ -3,8 +3,9 @@
  * piece, so that a gigabyte takes no more memory than a piece, and under another name until it is whole.
  */
 import { existsSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { replaceWith } from '../process/files.ts';
 import { tooDeep } from '../protocol/text/depth.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { openInside } from './inside.ts';
@@ -60,23 +61,22 @@ export async function writeDetails(folder: string, details: Details, isSilent = 
   // In a string of JSON no line break stands for itself, and no other key of `results` has this name.
   const [before, after] = [OUTPUT, ERRORS].map((key) => frame.indexOf(key) + key.length) as [number, number];
   const path = detailsFile(folder);
-  const part = `${path}.part`;
-  const file = await open(part, 'w', 0o600);
-  try {
-    const out = writer(file);
-    await out.put(frame.slice(0, before));
-    if (!isSilent) await putLines(folder, 'out.log', out);
-    await out.put(frame.slice(before, after));
-    if (!isSilent) await putLines(folder, 'err.log', out);
-    await out.put(frame.slice(after));
-    await out.flush();
-  } catch (cause) {
-    await file.close();
-    await rm(part, { force: true });
-    throw cause;
-  }
-  await file.close();
-  await rename(part, path);
+  const write = async (part: string): Promise<void> => {
+    const file = await open(part, 'w', 0o600);
+    try {
+      const out = writer(file);
+      await out.put(frame.slice(0, before));
+      if (!isSilent) await putLines(folder, 'out.log', out);
+      await out.put(frame.slice(before, after));
+      if (!isSilent) await putLines(folder, 'err.log', out);
+      await out.put(frame.slice(after));
+      await out.flush();
+    } finally {
+      await file.close();
+    }
+  };
+  // It may be big: what a crash leaves of it has a name by which the next one writes over it.
+  await replaceWith(path, write, `${path}.part`);
 }
 
 const OUTPUT = '\n    "output": [';

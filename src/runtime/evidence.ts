@@ -1,9 +1,10 @@
 /** What an agent claims against what is there (DECISIONS §6): each claim ends proven, contradicted or unverified. */
 import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Artifact, Report } from '../core/report.ts';
+import { isBelow } from '../process/files.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
-import { isBelow, resolveIn } from '../workspace/paths.ts';
+import { resolveIn } from '../workspace/paths.ts';
 import type { Check, Checker } from './checks.ts';
 
 export type Seen = Awaited<ReturnType<typeof lookAt>>;

@@ -1,7 +1,8 @@
 /** The results of several tasks for whoever asked for them together: a few lines for the block, and a details file with all of them and where each is. */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
+import { replaceFile } from '../process/files.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Host } from './host.ts';
 import { detailsOf, joined, resultOf } from './joined.ts';
@@ -47,8 +48,7 @@ export async function writeJoined(
     metadata: { session, tasks: tasks.length, done: tasks.filter(({ status }) => status === 'done').length },
   };
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${file}.part`, `${JSON.stringify(details, null, 2)}\n`);
-  await rename(`${file}.part`, file);
+  await replaceFile(file, `${JSON.stringify(details, null, 2)}\n`);
   // Where each is stands in the file; the few characters of the block are for what came of them.
   const few = results.map((result) => ({ ...result, reference: null }));
   return { file, summary: joined(few, most, 'see the details file') };

@@ -3,8 +3,9 @@
  * its name in a file of the user's runtime folder; when it goes, or is found to be gone, another takes it.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readIfThereSync } from '../process/files.ts';
 import { isAlive, isMark, self } from '../process/identity.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 
@@ -16,7 +17,7 @@ export interface Turn {
 export function openTurn(dir: string): Turn {
   const path = join(runtimeFolder(), `notify-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`);
   const me = JSON.stringify({ ...self(), token: randomUUID() });
-  const holds = (): boolean => textOf(path) === me;
+  const holds = (): boolean => readIfThereSync(path) === me;
   const take = (): boolean => {
     try {
       writeFileSync(path, me, { flag: 'wx', mode: 0o600 });
@@ -29,7 +30,7 @@ export function openTurn(dir: string): Turn {
   };
   return {
     isMine() {
-      const text = textOf(path);
+      const text = readIfThereSync(path);
       if (text === me) return true;
       if (text !== null && isHeld(text)) return false;
       // Two who both clear away a dead one's file: the last one to write has the turn, and the other sees that the next time.
@@ -40,15 +41,6 @@ export function openTurn(dir: string): Turn {
       if (holds()) rmSync(path, { force: true });
     },
   };
-}
-
-function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw cause;
-  }
 }
 
 function isHeld(text: string): boolean {

@@ -1,8 +1,9 @@
 /** A session's final report: folded from the journal whenever it is asked for, and kept in a file when the session ends. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createSessionReport, type SessionFinalReport } from '../core/session-report.ts';
 import type { EventQuery, Store } from '../core/store.ts';
+import { readIfThere, replaceFile } from '../process/files.ts';
 import { RUNTIME } from './actor.ts';
 import { reportFile } from './places.ts';
 
@@ -44,16 +45,11 @@ export async function endSession(options: SessionOptions): Promise<SessionFinalR
   const report = await sessionReport(options);
   const path = reportFile(dir, session);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`);
+  await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`);
   return report;
 }
 
 /** What a run left on disk for others; null where it left nothing. */
-export async function kept(dir: string, run: string, name: 'block.txt' | 'response.json'): Promise<string | null> {
-  try {
-    return await readFile(join(dir, 'logs', run, name), 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw cause;
-  }
+export function kept(dir: string, run: string, name: 'block.txt' | 'response.json'): Promise<string | null> {
+  return readIfThere(join(dir, 'logs', run, name));
 }

@@ -10,8 +10,9 @@ import { copyFile, lstat, mkdir, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../core/errors.ts';
+import { isBelow } from '../process/files.ts';
 import { type GitInfo, gitBytes, gitText, startGit } from './git.ts';
-import { isBelow, resolveIn } from './paths.ts';
+import { resolveIn } from './paths.ts';
 
 export interface ChangesInput {
   /** Its real path; so are all the others. */

@@ -6,7 +6,8 @@
  */
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, parse, relative, resolve, sep } from 'node:path';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, isMissing } from '../core/errors.ts';
+import { isBelow } from '../process/files.ts';
 
 /** As many links in one path as Linux follows. */
 const MAX_LINKS = 40;
@@ -21,14 +22,12 @@ function absoluteIn(workspace: string, path: string): string {
   return isAbsolute(written) ? written : `${resolve(workspace)}${sep}${written}`;
 }
 
-const isGone = (cause: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '');
-
 /** Null where there is nothing; the link itself where there is one. */
 async function linkAt(path: string): Promise<string | null | 'no link'> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : 'no link';
   } catch (cause) {
-    if (isGone(cause)) return null;
+    if (isMissing(cause)) return null;
     throw cause;
   }
 }
@@ -88,14 +87,6 @@ export async function resolveParentIn(workspace: string, path: string): Promise<
   const { base } = parse(whole);
   if (base === '' || base === '.' || base === '..') return resolveIn(workspace, path);
   return join(await resolveIn(workspace, dirname(whole)), base);
-}
-
-/** Whether a resolved path is one of the roots or below one; by segments, with the system's separator only. */
-export function isBelow(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => {
-    const way = relative(root, path);
-    return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-  });
 }
 
 /** Whether a path, where it really is, is one of the roots, where they really are, or below one. Relative ones are of this process. */

@@ -8,13 +8,14 @@
 import { constants, existsSync } from 'node:fs';
 import { access as mayAccess, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { BatonError } from '../core/errors.ts';
+import { BatonError, isMissing, messageOf } from '../core/errors.ts';
 import type { Access } from '../core/policy.ts';
+import { isBelow } from '../process/files.ts';
 import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from './artifacts.ts';
 import { type GitInfo, gitInfo, whyNotPlain } from './git.ts';
-import { isBelow, plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
+import { plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
 
 export interface PreflightInput {
   readonly message: TaskMessage;
@@ -215,11 +216,10 @@ async function readyInput(
     const found = await stat(real);
     await mayAccess(real, found.isDirectory() ? constants.R_OK | constants.X_OK : constants.R_OK);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
+    if (isMissing(cause)) {
       throw new BatonError('E_FILE_NOT_FOUND', `the input ${named} is not there: nothing is at ${real}`);
     }
-    throw new BatonError('E_PERMISSION_DENIED', `the input ${named} could not be read: ${message}`);
+    throw new BatonError('E_PERMISSION_DENIED', `the input ${named} could not be read: ${messageOf(cause)}`);
   }
   const look = (await lookAt([real], apart)).get(real);
   return { path: real, hash: look?.hash ?? null };

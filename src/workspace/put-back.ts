@@ -91,7 +91,8 @@ async function putFolder(path: Bytes, mode: number, except: readonly Bytes[]): P
   if (found === null || (Number(found.mode) & 0o700) !== 0o700) await chmod(raw(path), mode | 0o700);
 }
 
-const asideOf = (path: Bytes): Bytes =>
+/** A name in the same folder for what is to take the path's place. */
+export const asideOf = (path: Bytes): Bytes =>
   `${path.slice(0, path.lastIndexOf('/') + 1)}.baton-${randomBytes(8).toString('hex')}`;
 
 async function putLink(path: Bytes, target: Bytes, except: readonly Bytes[]): Promise<void> {
@@ -112,19 +113,24 @@ async function putFile(path: Bytes, entry: FileEntry, except: readonly Bytes[], 
   const aside = asideOf(path);
   try {
     await contents(entry, aside);
-    const file = await open(raw(aside), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
-    try {
-      await file.chmod(entry.mode);
-      await file.utimes(entry.mtimeMs / 1000, entry.mtimeMs / 1000);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await finish(aside, entry.mode, entry.mtimeMs);
   } catch (cause) {
     await removeTree(aside);
     throw cause;
   }
   await moveInto(aside, path, found?.isDirectory() === true, except);
+}
+
+/** Gives a new file its mode and its time, and has it on disk before it takes its place. */
+export async function finish(aside: Bytes, mode: number, mtimeMs?: number): Promise<void> {
+  const file = await open(raw(aside), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
+  try {
+    await file.chmod(mode);
+    if (mtimeMs !== undefined) await file.utimes(mtimeMs / 1000, mtimeMs / 1000);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 async function sameContent(path: Bytes, entry: FileEntry): Promise<boolean> {

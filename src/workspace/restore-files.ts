@@ -2,11 +2,12 @@
  * Single files made what a checkpoint holds. Each is looked at once more before it is replaced or removed: only what is kept somewhere is given up.
  * It is made aside and renamed into place, so that it is the old one or the new one, whole. No symlink is followed.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { chmod, mkdir, open, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { gitBytes } from './git.ts';
 import type { BlobReader } from './git-objects.ts';
+import { asideOf, finish } from './put-back.ts';
 import type { Change } from './restore-plan.ts';
 import { at, type Bytes, kindOf, namesIn, raw, removeTree, statAt, targetOf, toBytes, toText } from './tree.ts';
 import { LINK, type Scope, type TreeEntry } from './working-tree.ts';
@@ -101,7 +102,7 @@ export async function putEntry({ info }: Scope, { name, was, is }: Change, blobs
   }
   const folder = path.slice(0, path.lastIndexOf('/'));
   await mkdir(raw(folder), { recursive: true });
-  const aside = `${folder}/.baton-${randomBytes(8).toString('hex')}`;
+  const aside = asideOf(path);
   try {
     if (was.mode === LINK) await symlink(await gitBytes(info.root, ['cat-file', 'blob', was.id]), raw(aside));
     else {
@@ -113,16 +114,6 @@ export async function putEntry({ info }: Scope, { name, was, is }: Change, blobs
   } catch (cause) {
     await removeTree(aside);
     throw cause;
-  }
-}
-
-async function finish(aside: Bytes, mode: number): Promise<void> {
-  const file = await open(raw(aside), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
-  try {
-    await file.chmod(mode);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

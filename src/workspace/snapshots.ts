@@ -7,14 +7,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BatonError, messageOf } from '../core/errors.ts';
+import { isBelow, readIfThere, replaceFile } from '../process/files.ts';
 import { type GitInfo, git, gitInfo, gitText } from './git.ts';
 import { applyPatch, emptyTree, keepBlobs, openBlobs, patchBetween, treeWith } from './git-objects.ts';
 import { Entry, type FileEntry, listAt } from './listing.ts';
-import { isBelow, plainBelow, resolveIn, resolveParentIn } from './paths.ts';
+import { plainBelow, resolveIn, resolveParentIn } from './paths.ts';
 import { type Contents, putBack } from './put-back.ts';
 import { at, type Bytes, hashFile, raw, removeTree, statAt, toBytes, toText } from './tree.ts';
 
@@ -518,22 +519,14 @@ async function discardSecond({ strategy, listing, folder, id }: Snapshot, second
 
 async function writeManifest(folder: string, snapshots: readonly Snapshot[]): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const aside = join(folder, `${MANIFEST}.${randomBytes(4).toString('hex')}`);
-  await writeFile(aside, JSON.stringify({ version: 1, snapshots }), { mode: 0o600, flush: true });
-  await rename(aside, join(folder, MANIFEST));
+  await replaceFile(join(folder, MANIFEST), JSON.stringify({ version: 1, snapshots }), { flush: true });
 }
 
 /** The snapshots that a folder holds and that were not restored yet; none where there is no manifest. */
 export async function readManifest(folder: string): Promise<Snapshot[]> {
   const path = join(folder, MANIFEST);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw cause;
-  }
+  const text = await readIfThere(path);
+  if (text === null) return [];
   try {
     return Manifest.parse(JSON.parse(text)).snapshots;
   } catch (cause) {

@@ -2,9 +2,11 @@
  * Walking folders without following symlinks. Names are kept as byte strings (latin1: one character, one byte), so that a name that
  * is no valid UTF-8 stays itself.
  */
+
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { chmod, lstat, open, readdir, readlink, rmdir, unlink } from 'node:fs/promises';
+import { isMissing } from '../core/errors.ts';
 
 /** A path or a name, byte for byte. */
 export type Bytes = string;
@@ -28,8 +30,7 @@ export async function statAt(path: Bytes): Promise<BigIntStats | null> {
   try {
     return await lstat(raw(path), { bigint: true });
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (isMissing(cause)) return null;
     throw cause;
   }
 }
@@ -91,9 +92,9 @@ export async function walkTree(start: Bytes, except: readonly Bytes[]): Promise<
       try {
         for (const name of await namesIn(at(start, folder))) paths.push(folder === '' ? name : `${folder}/${name}`);
       } catch (cause) {
-        const { code } = cause as NodeJS.ErrnoException;
         // It went away meanwhile: as good as never there.
-        if (code === 'ENOENT' || code === 'ENOTDIR') return;
+        if (isMissing(cause)) return;
+        const { code } = cause as NodeJS.ErrnoException;
         if (code !== 'EACCES' && code !== 'EPERM') throw cause;
         unreadable.push(folder);
       }

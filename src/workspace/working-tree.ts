@@ -10,8 +10,9 @@ import { copyFile, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
+import { isBelow } from '../process/files.ts';
 import { type GitInfo, git, gitBytes, gitText, quotePath } from './git.ts';
-import { isBelow, resolveIn } from './paths.ts';
+import { resolveIn } from './paths.ts';
 import { at, type Bytes, statAt, toBytes } from './tree.ts';
 
 export interface TreeEntry {

@@ -37,6 +37,32 @@ const SINGLES: readonly Single[] = [
     pattern: /timers\/promises|new Promise(?:<\w+>)?\(\(\w+\) => setTimeout\(/,
     only: {},
   },
+  {
+    what: 'a file is put in the place of another',
+    use: 'replaceFile or replaceWith of process/files.ts',
+    pattern: /\brename(?:Sync)?\(/,
+    only: {
+      'process/files.ts': 'the one',
+      'store/fs/': 'through its own disk, which the crash tests replace',
+      'store/shared/lock-file.ts': 'under a second lock, where nothing may wait',
+      'store/shared/owner-file.ts': 'a folder that cannot be written is no failure there',
+      'workspace/put-back.ts': 'paths that are bytes, and links as well as files',
+      'workspace/restore-files.ts': 'paths that are bytes, and links as well as files',
+      'runtime/inbox.ts': 'it moves what people put there',
+    },
+  },
+  {
+    what: 'it is told that there is no such file',
+    use: 'isMissing of core/errors.ts',
+    pattern: /'ENOENT' (?:\|\||&&) \S+ [!=]== 'ENOTDIR'/,
+    only: { 'core/errors.ts': 'the one' },
+  },
+  {
+    what: 'real paths are held against real roots',
+    use: 'isBelow of process/files.ts',
+    pattern: /startsWith\(`\.\.\$\{sep\}`\)|\$\{sep\}`\.startsWith\(/,
+    only: { 'process/files.ts': 'the one' },
+  },
 ];
 
 const isAllowed = (file: string, only: Single['only']): boolean =>

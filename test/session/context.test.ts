@@ -153,6 +153,8 @@ describe('export', () => {
     });
     const bound = voiceOf('emma', { run }, task?.session);
     expect(await scene.as(bound, '#CONTEXT:export:y.ctx')).toMatch(/^#ERROR:E005:not_allowed/);
+    // A backslash is a character of a name here: this file would lie beside the folder, and not in it.
+    expect(await scene.as(bound, '#CONTEXT:export:x\\..\\only\\y.ctx')).toMatch(/^#ERROR:E005:not_allowed/);
     expect(await scene.as(bound, '#CONTEXT:export:only/y.ctx')).toMatch(/^exported:/);
   });
 });

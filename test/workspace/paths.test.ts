@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isBelow, plainBelow, rebase, resolveIn, resolveParentIn, withinReal } from '../../src/workspace/paths.ts';
+import { isBelow } from '../../src/process/files.ts';
+import { plainBelow, rebase, resolveIn, resolveParentIn, withinReal } from '../../src/workspace/paths.ts';
 import { tempFolder, write } from './helpers.ts';
 
 function place(): { ws: string; outside: string } {

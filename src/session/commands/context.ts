@@ -1,12 +1,13 @@
 /** `#CONTEXT` (§16): a session's context to a file in the workspace, and from one. What was written by another agent's session goes on here. */
-import { randomBytes } from 'node:crypto';
+
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lstat, mkdir, open, readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { isMissing } from '../../core/errors.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
-import { isWithin } from '../../core/policy.ts';
 import type { Checkpoint } from '../../core/session.ts';
 import { isTaskId, taskOfRun } from '../../core/task.ts';
+import { isBelow, replaceFile } from '../../process/files.ts';
 import { policyOf } from '../../protocol/aop2/policy.ts';
 import { taskMessage } from '../../runtime/child.ts';
 import { contextExport, type ExportFilter, exportInput } from '../../runtime/context-export.ts';
@@ -55,9 +56,9 @@ async function placeOf(call: Call, named: string, toWrite: boolean): Promise<str
   const wanted = resolve(root, named);
   const path = await realPlace(wanted);
   const below = relative(root, path);
-  if (below.startsWith(`..${sep}`) || below === '..' || isAbsolute(below)) return outside(named);
+  if (!isBelow(path, [root])) return outside(named);
   if (below.split(sep).some((part) => part.toLowerCase() === '.git')) return outside(named);
-  if (call.dir !== null && isWithin(path, [await realPlace(call.dir)])) return outside(named);
+  if (call.dir !== null && isBelow(path, [await realPlace(call.dir)])) return outside(named);
   const { run } = call.speaker;
   if (run !== null) {
     const task = await call.store.find(taskOfRun(run) ?? '');
@@ -67,7 +68,7 @@ async function placeOf(call: Call, named: string, toWrite: boolean): Promise<str
     const from = resolve(root, message.task.environment.workspace_root);
     const paths = toWrite ? access.writePaths : [...access.readPaths, ...access.writePaths];
     const mayBe = await Promise.all(paths.map((one) => realPlace(resolve(from, one))));
-    if (!isWithin(path, mayBe)) return failed('E005', `not_allowed ${named}`);
+    if (!isBelow(path, mayBe)) return failed('E005', `not_allowed ${named}`);
   }
   return path;
 }
@@ -77,9 +78,8 @@ async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
     const parent = dirname(path);
-    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || parent === path) throw cause;
+    if (!isMissing(cause) || parent === path) throw cause;
     // A link that leads nowhere yet would be followed by whoever writes there.
     const found = await lstat(path).catch(() => null);
     if (found?.isSymbolicLink()) return sep;
@@ -112,14 +112,7 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
     filter,
   });
   await mkdir(dirname(path), { recursive: true });
-  const own = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  try {
-    await writeFile(own, text, { flag: 'wx', mode: 0o600 });
-    await rename(own, path);
-  } catch (cause) {
-    await rm(own, { force: true });
-    throw cause;
-  }
+  await replaceFile(path, text);
   const isWhole = filter === 'standard' || filter === 'all' || filter === 'incremental';
   const answer = await ask(call, {
     type: 'session.exported',
@@ -145,9 +138,8 @@ async function contentOf(path: string): Promise<string | 'folder' | null> {
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    return code === 'EISDIR' ? 'folder' : '';
+    if (isMissing(cause)) return null;
+    return (cause as NodeJS.ErrnoException).code === 'EISDIR' ? 'folder' : '';
   }
   try {
     const found = await file.stat();

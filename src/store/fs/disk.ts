@@ -3,9 +3,11 @@
  * Appending to the journal is asynchronous, so that work goes on while the disk is busy; all else is short and is done at once.
  * Paths are absolute. Failures are Node's own (`ENOENT`, `ENOSPC`, …).
  */
+
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
+import { isMissing } from '../../core/errors.ts';
 
 export interface Stat {
   readonly kind: 'file' | 'folder' | 'other';
@@ -50,11 +52,6 @@ export interface Disk {
   /** Opens for appending, created where it is not there. */
   appender(path: string): Appender;
 }
-
-const isMissing = (cause: unknown): boolean => {
-  const code = (cause as NodeJS.ErrnoException).code;
-  return code === 'ENOENT' || code === 'ENOTDIR';
-};
 
 function orNull<T>(read: () => T): T | null {
   try {
@@ -186,5 +183,18 @@ function writeAll(file: number, bytes: Uint8Array): Promise<void> {
 /** Replaces a file in one step: a reader sees the old text or the new one, whole. `aside` is a path on the same disk for the time between. */
 export function replaceFile(disk: Disk, path: string, text: Uint8Array | string, aside: string): void {
   disk.write(aside, text);
+  disk.rename(aside, path);
+}
+
+/** The same in pieces, and synced before it takes its place: it is there for good once its folder is synced as well. */
+export async function replaceSynced(disk: Disk, path: string, pieces: Iterable<string>, aside: string): Promise<void> {
+  disk.remove(aside);
+  const file = disk.appender(aside);
+  try {
+    for (const piece of pieces) await file.append(Buffer.from(piece));
+    await file.sync();
+  } finally {
+    file.close();
+  }
   disk.rename(aside, path);
 }

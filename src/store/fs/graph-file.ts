@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { createGraph, type Graph } from '../../core/graph.ts';
 import { APPROVAL_STATUSES, type Edge, type Node } from '../../core/node.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, replaceSynced } from './disk.ts';
 import type { Folded, Mark } from './folded.ts';
 import { fileOf } from './journal-files.ts';
 import { FORMAT, type Layout } from './layout.ts';
@@ -90,19 +90,14 @@ export function takeGraphMoment({ state, nodePlaces, seq, day, size, hash }: Fol
 /** To be called when all that the moment knows is durable. */
 export async function writeGraphFile(disk: Disk, layout: Layout, moment: GraphMoment): Promise<void> {
   disk.mkdir(layout.tmp);
-  const aside = join(layout.tmp, 'graph');
-  disk.remove(aside);
-  const file = disk.appender(aside);
-  try {
-    await file.append(Buffer.from(`${JSON.stringify(moment.header)}\n`));
-    for (const block of blocksOf(moment)) await file.append(Buffer.from(`${JSON.stringify(block)}\n`));
-    await file.append(Buffer.from(`${END}\n`));
-    await file.sync();
-  } finally {
-    file.close();
-  }
-  disk.rename(aside, layout.graph);
+  await replaceSynced(disk, layout.graph, piecesOf(moment), join(layout.tmp, 'graph'));
   disk.sync(layout.root);
+}
+
+function* piecesOf(moment: GraphMoment): Generator<string> {
+  yield `${JSON.stringify(moment.header)}\n`;
+  for (const block of blocksOf(moment)) yield `${JSON.stringify(block)}\n`;
+  yield `${END}\n`;
 }
 
 function* blocksOf({ nodes, places, edges, loads }: GraphMoment): Generator<Block> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Question } from '../../core/question.ts';
 import type { SessionJson } from '../../core/session.ts';
 import { expandTask, type SparseTask, sparseTask, type Task } from '../../core/task.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, replaceSynced } from './disk.ts';
 import { emptyFold, type Folded, type Mark, type Places } from './folded.ts';
 import { FORMAT, type Layout } from './layout.ts';
 import { linesOf } from './lines.ts';
@@ -116,24 +116,19 @@ export function withGraphFile({ header, ...rest }: Moment): Moment {
 }
 
 /** To be called when all that the moment knows is durable. */
-export async function writeSnapshot(disk: Disk, layout: Layout, { header, tasks, places }: Moment): Promise<void> {
+export async function writeSnapshot(disk: Disk, layout: Layout, moment: Moment): Promise<void> {
   disk.mkdir(layout.tmp);
-  const aside = join(layout.tmp, 'snapshot');
-  disk.remove(aside);
-  const file = disk.appender(aside);
-  try {
-    let text = `${JSON.stringify(header)}\n`;
-    for (const [i, task] of tasks.entries()) {
-      text += `${JSON.stringify([sparseTask(task), places[i]?.last ?? 0, places[i]?.body ?? 0])}\n`;
-      if (i % PIECE < PIECE - 1) continue;
-      await file.append(Buffer.from(text));
-      text = '';
-    }
-    await file.append(Buffer.from(`${text}${END}\n`));
-    await file.sync();
-  } finally {
-    file.close();
-  }
-  disk.rename(aside, layout.snapshot);
+  await replaceSynced(disk, layout.snapshot, piecesOf(moment), join(layout.tmp, 'snapshot'));
   disk.sync(layout.root);
+}
+
+function* piecesOf({ header, tasks, places }: Moment): Generator<string> {
+  let text = `${JSON.stringify(header)}\n`;
+  for (const [i, task] of tasks.entries()) {
+    text += `${JSON.stringify([sparseTask(task), places[i]?.last ?? 0, places[i]?.body ?? 0])}\n`;
+    if (i % PIECE < PIECE - 1) continue;
+    yield text;
+    text = '';
+  }
+  yield `${text}${END}\n`;
 }

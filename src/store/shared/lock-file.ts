@@ -1,7 +1,8 @@
 /** A lock as a file, for systems without abstract sockets: it names its holder, and one whose holder is gone is taken over by exactly one. */
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { readIfThereSync } from '../../process/files.ts';
 import { isMark, stateOf, thisProcess } from './system.ts';
 
 export interface Lock {
@@ -16,7 +17,7 @@ export const takeLockFile = (path: string, socket: string): Promise<Lock | null>
   take(path, () => isListening(socket));
 
 async function take(path: string, isInUse: () => Promise<boolean>): Promise<Lock | null> {
-  const holder = readOrNull(path);
+  const holder = readIfThereSync(path);
   if (holder !== null && !(await isAbandoned(holder, path, isInUse))) return null;
   const text = JSON.stringify({ ...thisProcess(), id: randomUUID() });
   const aside = `${path}.${randomUUID()}`;
@@ -28,7 +29,7 @@ async function take(path: string, isInUse: () => Promise<boolean>): Promise<Lock
     const guard = await take(`${path}.next`, async () => false);
     if (guard === null) return null;
     try {
-      if (readOrNull(path) !== holder) return null;
+      if (readIfThereSync(path) !== holder) return null;
       renameSync(aside, path);
       return held(path, text);
     } finally {
@@ -41,7 +42,7 @@ async function take(path: string, isInUse: () => Promise<boolean>): Promise<Lock
 
 const held = (path: string, text: string): Lock => ({
   release() {
-    if (readOrNull(path) === text) rmSync(path, { force: true });
+    if (readIfThereSync(path) === text) rmSync(path, { force: true });
   },
 });
 
@@ -51,15 +52,6 @@ function linkNew(from: string, to: string): boolean {
     return true;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw cause;
-  }
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw cause;
   }
 }
