@@ -80,7 +80,7 @@ async function noteUse(store: Store, node: string, as: string): Promise<void> {
 
 const askOf = (node: string, required: readonly string[]): Parameters<Door['load']>[0] => ({
   node,
-  ...(required.length === 0 ? {} : { require: required }),
+  ...(required.length === 0 ? {} : { require: [...required] }),
 });
 
 async function loadInRun(socket: string, id: string, required: readonly string[], json: boolean): Promise<void> {

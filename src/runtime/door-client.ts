@@ -2,7 +2,8 @@
 import { createConnection } from 'node:net';
 import { BatonError, isErrorCode } from '../core/errors.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
-import { type DoorMethod, encodeCall } from './door-wire.ts';
+import { DOOR_INPUTS, type DoorMethod } from './door-inputs.ts';
+import { encodeCall } from './door-wire.ts';
 import type { Door } from './doors.ts';
 
 export interface ConnectedDoor extends Door {
@@ -64,18 +65,9 @@ export async function connectDoor(socketPath: string): Promise<ConnectedDoor> {
       socket.write(encodeCall(id, method, args));
     });
 
+  const methods = Object.keys(DOOR_INPUTS).map((name) => [name, (ask: unknown) => call(name as DoorMethod, ask)]);
   return {
-    create: (ask) => call('create', ask),
-    update: (ask) => call('update', ask),
-    complete: (ask) => call('complete', ask),
-    list: (ask) => call('list', ask),
-    handoff: (ask) => call('handoff', ask),
-    message: (text) => call('message', { text }),
-    report: (ask) => call('report', ask),
-    context: (ask) => call('context', ask),
-    load: (ask) => call('load', ask),
-    wait: (ask) => call('wait', ask),
-    do: (ask) => call('do', ask),
+    ...(Object.fromEntries(methods) as Door),
     close: () =>
       new Promise((resolve) => {
         if (socket.destroyed) return resolve();

@@ -5,11 +5,9 @@
 import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 import { BatonError, messageOf } from '../core/errors.ts';
-import { OUTCOMES } from '../core/report.ts';
 import { parseJson } from '../protocol/text/fields.ts';
+import { checkInput, DOOR_INPUTS, type DoorMethod } from './door-inputs.ts';
 import type { Door } from './doors.ts';
-
-export type DoorMethod = keyof Door;
 
 /** How every call begins, so that it is known by its first bytes. */
 export const CALL_START = '{"baton":1,';
@@ -18,72 +16,7 @@ const MOST_CALL = 10 * 1024 * 1024;
 export const encodeCall = (id: number, call: DoorMethod, args: unknown): string =>
   `${CALL_START}"id":${id},"call":${JSON.stringify(call)},"args":${JSON.stringify(args ?? {})}}\n`;
 
-const text = z.string();
-const texts = z.array(z.string());
-
-/** What each method takes; the same for a socket, for MCP and for HTTP. */
-export const DOOR_ARGS = {
-  create: z.strictObject({
-    title: text.min(1),
-    body: text.optional(),
-    agent: text.min(1).optional(),
-    priority: z.enum(['critical', 'high', 'normal', 'low']).optional(),
-    dependsOn: texts.optional(),
-    parentId: text.min(1).optional(),
-  }),
-  update: z.strictObject({
-    taskId: text.optional(),
-    status: text.optional(),
-    progress: text.optional(),
-    blockers: texts.optional(),
-    notes: text.optional(),
-    reason: text.optional(),
-  }),
-  complete: z.strictObject({
-    taskId: text.optional(),
-    outcome: z.enum(OUTCOMES).exclude(['failed']),
-    summary: text.optional(),
-    deliverables: texts.optional(),
-    tests: z.strictObject({ total: z.int(), passed: z.int(), failed: z.int() }).optional(),
-    blockers: texts.optional(),
-    notes: text.optional(),
-    summaryRef: text.optional(),
-    handoffRef: text.optional(),
-  }),
-  list: z.strictObject({
-    status: texts.optional(),
-    session: text.optional(),
-    limit: z.int().min(1).optional(),
-  }),
-  handoff: z.strictObject({
-    toAgent: text.min(1),
-    title: text.optional(),
-    acceptanceCriteria: texts,
-    expectedOutputs: texts.optional(),
-    contextRefs: texts.optional(),
-    constraints: texts.optional(),
-    dueBy: text.optional(),
-    parentTaskId: text.optional(),
-  }),
-  message: z.strictObject({ text }),
-  report: z.strictObject({
-    status: z.enum(['success', 'failure', 'partial']),
-    summary: text,
-    detailsFile: text.optional(),
-    metrics: z.record(text, text).optional(),
-  }),
-  context: z.strictObject({ maxChars: z.int().min(1).optional() }),
-  load: z.strictObject({ node: text.min(1), require: texts.optional() }),
-  wait: z.strictObject({ taskIds: texts.min(1), timeoutMs: z.number().min(0).optional() }),
-  do: z.strictObject({
-    line: text,
-    session: text.min(1).optional(),
-    dryRun: z.boolean().optional(),
-    timeoutMs: z.number().min(0).optional(),
-  }),
-} as const satisfies Record<DoorMethod, z.ZodType>;
-
-const Call = z.looseObject({ id: z.number(), call: text, args: z.unknown() });
+const Call = z.looseObject({ id: z.number(), call: z.string(), args: z.unknown() });
 
 export type CallAnswer =
   | { readonly id: number | null; readonly result: unknown }
@@ -109,21 +42,14 @@ export async function answerCall(door: Door, line: string, gone?: AbortSignal): 
 }
 
 /** Calls a method by its name, with arguments that nobody has looked at. `gone` says that nobody waits for the answer any more. */
-export async function callDoor(door: Door, call: string, args: unknown, gone?: AbortSignal): Promise<unknown> {
-  if (!Object.hasOwn(DOOR_ARGS, call)) {
-    throw new BatonError('E_NOT_FOUND', `there is no call ${call}`, `known: ${Object.keys(DOOR_ARGS).join(', ')}`);
+async function callDoor(door: Door, call: string, args: unknown, gone?: AbortSignal): Promise<unknown> {
+  if (!Object.hasOwn(DOOR_INPUTS, call)) {
+    throw new BatonError('E_NOT_FOUND', `there is no call ${call}`, `known: ${Object.keys(DOOR_INPUTS).join(', ')}`);
   }
   const method = call as DoorMethod;
-  const read = DOOR_ARGS[method].safeParse(args ?? {});
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    throw new BatonError(
-      'E_SCHEMA_VALIDATION',
-      `${call}: ${issue?.path.join('.') || 'args'}: ${issue?.message ?? 'not as expected'}`,
-    );
-  }
-  if (method === 'message') return door.message((read.data as { text: string }).text);
-  return (door[method] as (ask: unknown, gone?: AbortSignal) => Promise<unknown>)(read.data, gone);
+  const input = args ?? {};
+  checkInput(call, DOOR_INPUTS[method], input);
+  return (door[method] as (ask: unknown, gone?: AbortSignal) => Promise<unknown>)(input, gone);
 }
 
 function failure(id: number | null, cause: unknown): CallAnswer {

@@ -4,9 +4,9 @@
  */
 import type { Actor } from '../core/laws/messages.ts';
 import type { NodeJson } from '../core/node-json.ts';
-import type { Outcome } from '../core/report.ts';
 import type { TaskJson } from '../core/task-json.ts';
 import type { Message } from '../protocol/message.ts';
+import type { DoorInput } from './door-inputs.ts';
 
 export type Channel = 'stdout' | 'socket' | 'cli' | 'http' | 'mcp' | 'inbox' | 'openclaw';
 
@@ -35,16 +35,8 @@ export interface Routed {
   readonly events: readonly string[];
 }
 
-/** A line of the session language: a `#COMMAND`, or words that stand for some. */
-export interface LineAsk {
-  readonly line: string;
-  /** That of the run where one speaks, and no other; `default` where nothing is said. */
-  readonly session?: string;
-  /** Only says what would be done. */
-  readonly dryRun?: boolean;
-  /** What waits is given up after so long. */
-  readonly timeoutMs?: number;
-}
+/** A line of the session language: a `#COMMAND`, or words that stand for some; in the session of the run where one speaks. */
+export type LineAsk = DoorInput<'do'>;
 
 /** What came of it. */
 export interface DoneLine {
@@ -68,66 +60,24 @@ export interface Router {
 /** What an agent may ask for through tools (MCP, the run's socket, HTTP). Every refusal is a BatonError with a code. */
 export interface Door {
   /** `aof_task_create`: a child of the run's own task, or a task. */
-  create(ask: {
-    readonly title: string;
-    readonly body?: string;
-    readonly agent?: string;
-    readonly priority?: string;
-    readonly dependsOn?: readonly string[];
-    readonly parentId?: string;
-  }): Promise<TaskJson>;
+  create(ask: DoorInput<'create'>): Promise<TaskJson>;
   /** `aof_task_update`: status, progress, blockers, notes; as a `status.update`. */
-  update(ask: {
-    readonly taskId?: string;
-    readonly status?: string;
-    readonly progress?: string;
-    readonly blockers?: readonly string[];
-    readonly notes?: string;
-    readonly reason?: string;
-  }): Promise<TaskJson>;
+  update(ask: DoorInput<'update'>): Promise<TaskJson>;
   /** `aof_task_complete`: as a `completion.report`. Within a run the claim is taken and judged when the run ends. */
-  complete(ask: {
-    readonly taskId?: string;
-    readonly outcome: Exclude<Outcome, 'failed'>;
-    readonly summary?: string;
-    readonly deliverables?: readonly string[];
-    readonly tests?: { readonly total: number; readonly passed: number; readonly failed: number };
-    readonly blockers?: readonly string[];
-    readonly notes?: string;
-    readonly summaryRef?: string;
-    readonly handoffRef?: string;
-  }): Promise<TaskJson>;
-  list(ask: {
-    readonly status?: readonly string[];
-    readonly session?: string;
-    readonly limit?: number;
-  }): Promise<readonly TaskJson[]>;
+  complete(ask: DoorInput<'complete'>): Promise<TaskJson>;
+  list(ask: DoorInput<'list'>): Promise<readonly TaskJson[]>;
   /** `aof_handoff`: a child task with handoff.json and handoff.md. */
-  handoff(ask: {
-    readonly toAgent: string;
-    readonly title?: string;
-    readonly acceptanceCriteria: readonly string[];
-    readonly expectedOutputs?: readonly string[];
-    readonly contextRefs?: readonly string[];
-    readonly constraints?: readonly string[];
-    readonly dueBy?: string;
-    readonly parentTaskId?: string;
-  }): Promise<TaskJson>;
-  /** `aof_message`: any protocol message, as text. */
-  message(text: string): Promise<readonly Routed[]>;
+  handoff(ask: DoorInput<'handoff'>): Promise<TaskJson>;
+  /** `aof_message`: any protocol messages, as text. */
+  message(ask: DoorInput<'message'>): Promise<readonly Routed[]>;
   /** `baton_report`: the final report of this run, in the words of aop1. */
-  report(ask: {
-    readonly status: 'success' | 'failure' | 'partial';
-    readonly summary: string;
-    readonly detailsFile?: string;
-    readonly metrics?: Readonly<Record<string, string>>;
-  }): Promise<{ readonly accepted: boolean; readonly reason: string | null }>;
+  report(ask: DoorInput<'report'>): Promise<{ readonly accepted: boolean; readonly reason: string | null }>;
   /** `baton_context`: what this run needs to know, at most `maxChars`. */
-  context(ask: { readonly maxChars?: number }): Promise<string>;
+  context(ask: DoorInput<'context'>): Promise<string>;
   /** `baton_load`: a node of the knowledge graph that may be built upon; that it was used is written down. */
-  load(ask: { readonly node: string; readonly require?: readonly string[] }): Promise<LoadedNode>;
+  load(ask: DoorInput<'load'>): Promise<LoadedNode>;
   /** `baton_wait`: until one of the tasks has ended or changed, or `timeoutMs` (under 55 s) has passed. */
-  wait(ask: { readonly taskIds: readonly string[]; readonly timeoutMs?: number }): Promise<readonly TaskJson[]>;
+  wait(ask: DoorInput<'wait'>): Promise<readonly TaskJson[]>;
   /** `baton_do`: a line of the session language, as the one who speaks here. `signal` ends what waits. */
-  do(ask: LineAsk, signal?: AbortSignal): Promise<DoneLine>;
+  do(ask: DoorInput<'do'>, signal?: AbortSignal): Promise<DoneLine>;
 }

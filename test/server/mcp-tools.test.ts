@@ -57,7 +57,7 @@ const CALLS: readonly (readonly [tool: string, method: string, input: object, as
   ['aof_task_list', 'list', { status: ['ready'], limit: 5 }],
   ['aof_task_list', 'list', {}, { limit: 20 }],
   ['aof_handoff', 'handoff', { toAgent: 'codex', acceptanceCriteria: ['it works'], dueBy: '2026-11-17T00:00:00Z' }],
-  ['aof_message', 'message', { text: 'AOF/1 {}' }, 'AOF/1 {}'],
+  ['aof_message', 'message', { text: 'AOF/1 {}' }],
   ['baton_report', 'report', { status: 'success', summary: '- made', metrics: { files: '1' } }],
   ['baton_context', 'context', { maxChars: 300 }],
   ['baton_load', 'load', { node_id: 'n_1', require: ['summary'] }, { node: 'n_1', require: ['summary'] }],

@@ -7,7 +7,7 @@ import { CallToolRequestSchema, type CallToolResult } from '@modelcontextprotoco
 import { BatonError } from '../../core/errors.ts';
 import { VERSION } from '../../core/version.ts';
 import { quote } from '../../protocol/text/quote.ts';
-import { toProblems, type Validate, validator } from '../../protocol/text/validate.ts';
+import { checkInput } from '../../runtime/door-inputs.ts';
 import type { Door } from '../../runtime/doors.ts';
 import { sentenceOf } from './failure.ts';
 import { addResources, type Look } from './resources.ts';
@@ -21,7 +21,6 @@ export interface McpOptions {
   readonly inRun?: boolean;
 }
 
-const validators = new Map<string, Validate>(TOOLS.map(({ name, input }) => [name, validator(input)]));
 const byName = new Map<string, Tool>(TOOLS.map((tool) => [tool.name, tool]));
 
 export function createMcpServer(door: Door, { look, inRun = false }: McpOptions = {}): McpServer {
@@ -56,7 +55,7 @@ async function call(door: Door, name: string, given: unknown): Promise<CallToolR
       );
     }
     const input = given ?? {};
-    check(tool, input);
+    checkInput(name, tool.input, input);
     const { structured, text } = await tool.call(door, input);
     const told = tool.isLong ? text : words(text);
     return { structuredContent: { ...structured }, content: [{ type: 'text', text: told }] };
@@ -64,12 +63,4 @@ async function call(door: Door, name: string, given: unknown): Promise<CallToolR
     // Without structured content: clients hold that to the schema of a success.
     return { isError: true, content: [{ type: 'text', text: sentenceOf(cause) }] };
   }
-}
-
-function check({ name }: Tool, input: unknown): void {
-  const issues = validators.get(name)?.(input) ?? [];
-  const [first] = toProblems(issues.slice(0, 1), input, 'E_SCHEMA_VALIDATION');
-  if (first === undefined) return;
-  const where = first.path === '' ? 'its input' : first.path;
-  throw new BatonError('E_SCHEMA_VALIDATION', `${name}: ${first.message}, at ${where}`);
 }

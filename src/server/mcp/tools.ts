@@ -1,9 +1,9 @@
 /** The table of tools: what each is called, takes and gives, and what it asks of the door. No tool knows who calls it; the door does. */
 import * as z from 'zod';
 import { writeYaml } from '../../protocol/text/yaml.ts';
+import { DOOR_INPUTS, LONGEST_WAIT_MS } from '../../runtime/door-inputs.ts';
 import type { Door } from '../../runtime/doors.ts';
 import { joined, resultOf } from '../../runtime/joined.ts';
-import * as inputs from './inputs.ts';
 import {
   cut,
   ShownResult,
@@ -57,6 +57,12 @@ const tool = <In extends z.ZodObject, Out extends z.ZodObject>(name: string, def
   call: (door, input) => defined.call(door, input as z.infer<In>),
 });
 
+/** A node is named here as it is in its own dialect. */
+const { node: node_id, ...loadMore } = DOOR_INPUTS.load.shape;
+const Load = z.strictObject({ node_id, ...loadMore });
+/** A program gives up on a tool after a minute, so nobody says how long. */
+const Do = DOOR_INPUTS.do.omit({ timeoutMs: true });
+
 const OneTask = z.object({ task: ShownTask });
 const SomeTasks = z.object({ tasks: z.array(ShownTask), more: z.number().describe('how many are not shown') });
 
@@ -75,7 +81,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Create a task',
     description:
       'Makes a task that somebody else will do: a part of your own task where you work on one. Answers with its id; see baton_wait.',
-    input: inputs.Create,
+    input: DOOR_INPUTS.create,
     output: OneTask,
     async call(door, input) {
       const task = shownTask(await door.create(input));
@@ -85,7 +91,7 @@ export const TOOLS: readonly Tool[] = [
   tool('aof_task_update', {
     title: 'Update a task',
     description: 'Says how far a task is: a status, progress, blockers or notes; at least one of them.',
-    input: inputs.Update,
+    input: DOOR_INPUTS.update,
     output: OneTask,
     async call(door, input) {
       const task = shownTask(await door.update(input));
@@ -96,7 +102,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Complete a task',
     description:
       'Says how a task ended: done, partial, needs_review or blocked. What you claim for your own task is checked when you stop, so stop after this.',
-    input: inputs.Complete,
+    input: DOOR_INPUTS.complete,
     output: z.object({ task: ShownTask, note: z.string() }),
     async call(door, input) {
       const task = shownTask(await door.complete(input));
@@ -107,7 +113,7 @@ export const TOOLS: readonly Tool[] = [
   tool('aof_task_list', {
     title: 'List tasks',
     description: 'The tasks that you may see, by status or session.',
-    input: inputs.List,
+    input: DOOR_INPUTS.list,
     output: SomeTasks,
     reads: true,
     async call(door, input) {
@@ -119,7 +125,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Hand work on',
     description:
       'Hands a part of your task to another agent, with what has to be true when it is done. Answers with the new task; see baton_wait.',
-    input: inputs.Handoff,
+    input: DOOR_INPUTS.handoff,
     output: OneTask,
     async call(door, input) {
       const task = shownTask(await door.handoff(input));
@@ -129,10 +135,10 @@ export const TOOLS: readonly Tool[] = [
   tool('aof_message', {
     title: 'Send a message',
     description: 'Sends messages of any dialect as text, and answers what became of each.',
-    input: inputs.Message,
+    input: DOOR_INPUTS.message,
     output: z.object({ results: z.array(ShownRouted), more: z.number() }),
-    async call(door, { text }) {
-      const shown = shownRouted(await door.message(text));
+    async call(door, input) {
+      const shown = shownRouted(await door.message(input));
       const told = shown.results.map(({ result, reason, task }) =>
         [result, task, reason].filter((part) => part !== null).join(': '),
       );
@@ -143,7 +149,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Report',
     description:
       'Your final report, in place of the [AOP:…] block. Call it once, when all is done, and stop after it; the same limits hold.',
-    input: inputs.Report,
+    input: DOOR_INPUTS.report,
     output: z.object({ accepted: z.boolean(), reason: z.string().nullable() }),
     async call(door, input) {
       const { accepted, reason } = await door.report(input);
@@ -160,7 +166,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'What to know',
     description:
       'What you need to know for the task that you work on: its objective, what was handed over, its children.',
-    input: inputs.Context,
+    input: DOOR_INPUTS.context,
     output: z.object({ context: z.string() }),
     reads: true,
     isLong: true,
@@ -174,7 +180,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Load a node',
     description:
       'A node of the knowledge graph by its id, if it may be built upon: the fields that you require are there, it is ready, sure enough and not stale. That you used it is written down, so load what you build upon.',
-    input: inputs.Load,
+    input: Load,
     output: z.object({
       node: z.record(z.string(), z.unknown()),
       shortened: z.array(z.string()).describe('fields of its data that are too long to be shown whole'),
@@ -194,7 +200,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Say a line to the session',
     description:
       'One line of the session language, as you and in your session: #STATE, #LOCK, #UNLOCK, #WAIT, #SIGNAL, #DIRECT, #BROADCAST, #REPORT, #DELEGATE and more (#HELP). An answer that begins with #ERROR says what was wrong. #WAIT gives up after 54 seconds here; say it again to go on waiting.',
-    input: inputs.Do,
+    input: Do,
     output: z.object({
       reply: z.string(),
       commands: z.array(z.string()).describe('what the line was taken for'),
@@ -203,7 +209,7 @@ export const TOOLS: readonly Tool[] = [
     }),
     isLong: true,
     async call(door, input) {
-      const { reply, commands, clarify, failed } = await door.do({ ...input, timeoutMs: inputs.LONGEST_WAIT_MS });
+      const { reply, commands, clarify, failed } = await door.do({ ...input, timeoutMs: LONGEST_WAIT_MS });
       const text = cut(reply, MOST_REPLY);
       return { structured: { reply: text, commands: [...commands], clarify, failed }, text };
     },
@@ -212,7 +218,7 @@ export const TOOLS: readonly Tool[] = [
     title: 'Wait for tasks',
     description:
       'Waits until one of the tasks has ended or changed, under a minute; then says how they are. Call it again to go on waiting.',
-    input: inputs.Wait,
+    input: DOOR_INPUTS.wait,
     output: SomeResults,
     reads: true,
     isLong: true,
