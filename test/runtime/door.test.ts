@@ -273,7 +273,7 @@ describe('over the socket', () => {
     });
     const wrong = [
       [{ title: 'x', priority: 'soon' }, 'create: expected one of critical high normal low, got "soon", at /priority'],
-      [{ title: 'x'.repeat(501) }, 'create: expected at most 500 characters, got 501, at /title'],
+      [{ title: 'x'.repeat(501) }, 'create: expected at most 500 characters'],
       [{ title: 'x', status: 'done' }, 'create: unknown field "status", at /status'],
     ] as const;
     for (const [ask, message] of wrong) {
