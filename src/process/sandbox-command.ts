@@ -43,6 +43,10 @@ const SYSTEM = [
   // Where the certificates in /etc lead to on some systems.
   '/var/lib/ca-certificates',
 ];
+/** By what is written here the machine itself is set up: `core_pattern` names a program that the kernel starts, outside and as root. */
+const OF_THE_KERNEL = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr'].map(
+  (name) => `/proc/${name}`,
+);
 /** Their first argument is the program, when it is a path. */
 const INTERPRETERS = /^(node|nodejs|bun|deno|python[\d.]*|ruby|perl|php|sh|bash|zsh|dash)$/;
 /** Where our own things are inside. */
@@ -115,6 +119,8 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
 
   for (const at of ['/tmp', '/run', spec.home]) put(at, 'tmpfs', 'memory');
   put('/proc', 'proc', 'hide');
+  // Whoever is root outside is root there; bubblewrap by itself leaves some of it open to be written.
+  if (host.isRoot) for (const path of OF_THE_KERNEL) show(path, 'ro-bind', 'hide');
   put('/dev', 'dev', 'hide');
   for (const path of SYSTEM) show(path, 'ro-bind', 'system');
   // It may lead to /run, which is empty inside.

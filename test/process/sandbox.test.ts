@@ -53,6 +53,16 @@ sandboxTest('root has no powers inside, and does not see what only root may', as
   expect(text).toMatch(/NoNewPrivs:\s*1/);
 });
 
+sandboxTest('the settings of the kernel are not written from inside, by root neither', async () => {
+  const ws = newFolder();
+  // What they are already, so that nothing would come of it.
+  const script = `for name in kernel/core_pattern vm/swappiness; do
+    was=$(cat /proc/sys/$name); echo "$was" > /proc/sys/$name && echo "wrote $name"; done; exit 0`;
+  const text = await inside(script, ws, boxed(ws));
+  expect(text.match(/Read-only file system|Permission denied/g)).toHaveLength(2);
+  expect(text).not.toContain('wrote');
+});
+
 sandboxTest('the data folder is hidden in the workspace, but for what the run has of its own', async () => {
   const ws = newFolder();
   const data = join(ws, '.baton');
