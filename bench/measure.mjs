@@ -15,16 +15,25 @@ export function interleave(functions, { rounds = 15, warmup = 2 } = {}) {
   return times.map(median);
 }
 
-const results = [];
+let rows = [];
+let misses = 0;
 
 /** @param goal what the ratio must be: `{ most }` or `{ least }` */
 export function report(name, ratio, goal, detail) {
   const met = goal === null ? null : 'most' in goal ? ratio <= goal.most : ratio >= goal.least;
-  const wanted = goal === null ? '' : 'most' in goal ? `at most ${goal.most}×` : `at least ${goal.least}×`;
-  results.push(met);
+  const wanted = goal === null ? '' : 'most' in goal ? `at most ${goal.most}` : `at least ${goal.least}`;
+  if (met === false) misses++;
+  rows.push({ name, ratio, wanted, met, detail });
   console.log(
     `${met === null ? '  ' : met ? 'ok' : 'NO'}  ${name.padEnd(52)} ${ratio.toFixed(2).padStart(6)}×  ${wanted.padEnd(14)} ${detail}`,
   );
 }
 
-export const missed = () => results.filter((met) => met === false).length;
+/** What was reported since it was last asked. */
+export function takeRows() {
+  const taken = rows;
+  rows = [];
+  return taken;
+}
+
+export const missed = () => misses;
