@@ -4,6 +4,7 @@ import type { Config } from '../core/config.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
+import { isoTime } from '../core/time.ts';
 import { type Host, madeEnvelope, openHost, prepare, workOn } from '../runtime/index.ts';
 import { actorOf } from './caller.ts';
 import { tasksOfMessages } from './new-tasks.ts';
@@ -54,7 +55,7 @@ export async function answerBy(ask: AgentAsk): Promise<AgentAnswer> {
 
 async function answered(host: Host, ask: AgentAsk): Promise<AgentAnswer> {
   const { agent, session, id: taskId, objective, workspace, leaving } = ask;
-  const createdAt = new Date(host.now()).toISOString();
+  const createdAt = isoTime(host.now());
   const plain = madeEnvelope({ taskId, session, createdAt, agent, objective, workspace });
   const message = {
     ...plain,

@@ -1,5 +1,6 @@
 /** `baton convert`: the same content in another dialect. */
 import { BatonError } from '../core/errors.ts';
+import { isoTime } from '../core/time.ts';
 import type { TaskType } from '../protocol/aop1/limits.ts';
 import { convert } from '../protocol/convert.ts';
 import type { Target } from '../protocol/dialects.ts';
@@ -17,7 +18,7 @@ interface Options extends Globals {
 
 export async function convertFile(file: string, options: Options): Promise<void> {
   const { to, type, task, session, agent, json } = options;
-  const now = new Date().toISOString();
+  const now = isoTime(Date.now());
   const converted = convert(await detectIn(file), to, {
     now,
     workspaceRoot: process.cwd(),

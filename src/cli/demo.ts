@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configOf } from '../core/config.ts';
 import type { Task } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { endSession, kept, madeEnvelope, openHost, workOn } from '../runtime/index.ts';
@@ -93,7 +94,7 @@ function messagesFor(workspace: string): TaskMessage[] {
     const made = madeEnvelope({
       taskId: `DEMO-${number}`,
       session: SESSION,
-      createdAt: new Date().toISOString(),
+      createdAt: isoTime(Date.now()),
       agent,
       objective,
       workspace,

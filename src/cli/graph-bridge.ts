@@ -7,6 +7,7 @@ import { nodeJson } from '../core/node-json.ts';
 import type { Question } from '../core/question.ts';
 import type { Store, StoredRecord, WholeNode } from '../core/store.ts';
 import { DEFAULT_SESSION } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { encodeGraphUpdate, encodeOutput } from '../protocol/output/encode.ts';
 import { graphUpdateOf } from '../protocol/output/graph.ts';
 import { snakeCase } from '../protocol/output/node-words.ts';
@@ -58,7 +59,7 @@ export async function bridge(options: Options): Promise<void> {
     const run = await callingRun(store, dir);
     const session = run === null ? await personsSession(store, options.session) : ownSession(run.task, options.session);
     const { nodes, neighbours } = await chosen(store, types, as, session);
-    const now = new Date().toISOString();
+    const now = isoTime(Date.now());
     const sources = nodes.map(sourceOf);
     const place = session ?? sharedSession(nodes);
     const agent = options.agent ?? config.bridge.agent;

@@ -1,6 +1,7 @@
 /** `baton graph new`: a node to fill in. */
 import { nearest } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
+import { isoTime } from '../core/time.ts';
 import { fieldsOfType, knownTypes, templateOf } from '../protocol/output/templates.ts';
 import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
@@ -23,7 +24,7 @@ export function newNode(type: string | undefined, globals: Globals): void {
   }
   const fields = fieldsOfType(name, own) ?? [];
   // The document's examples have whole seconds.
-  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const now = `${isoTime(Date.now()).slice(0, 19)}Z`;
   const template = templateOf(name, fields, now);
   if (globals.json) printJson({ type: name, fields, template });
   else print(template);

@@ -7,6 +7,7 @@ import { closeSync, mkdirSync, openSync, readSync, statSync, writeFileSync } fro
 import { basename, join } from 'node:path';
 import { redact } from '../core/redact.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
+import { timeStamp } from '../core/time.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
@@ -133,8 +134,7 @@ function folderFor(options: Globals): string {
 
 function writeNew(folder: string, ending: string, text: string): string {
   mkdirSync(folder, { recursive: true });
-  const stamp = new Date().toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
-  const path = join(folder, `${stamp}-${randomBytes(4).toString('hex')}.${ending}`);
+  const path = join(folder, `${timeStamp(Date.now())}-${randomBytes(4).toString('hex')}.${ending}`);
   writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   return path;
 }

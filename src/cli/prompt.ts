@@ -1,5 +1,6 @@
 /** `baton prompt`: what an agent would be told. */
 import { BatonError } from '../core/errors.ts';
+import { isoTime } from '../core/time.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { convert } from '../protocol/convert.ts';
 import { agentPrompt } from '../protocol/prompt.ts';
@@ -8,7 +9,7 @@ import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
 
 export async function prompt(file: string, { json }: Globals): Promise<void> {
-  const now = new Date().toISOString();
+  const now = isoTime(Date.now());
   const context = {
     now,
     workspaceRoot: process.cwd(),

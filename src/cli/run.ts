@@ -6,6 +6,7 @@ import { emptyReport, type Outcome } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
 import { eventsOf } from '../core/task-json.ts';
+import { isoTime, timeStamp } from '../core/time.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
@@ -33,12 +34,10 @@ interface Options extends Globals, RunOptions {
 }
 
 export async function runFile(given: string, options: Options): Promise<void> {
-  const now = new Date();
-  const session =
-    options.session ??
-    `run-${now.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}-${randomBytes(2).toString('hex')}`;
+  const now = Date.now();
+  const session = options.session ?? `run-${timeStamp(now)}-${randomBytes(2).toString('hex')}`;
   const fallbacks: aop2.Fallback[] = [];
-  const fresh = { now: now.toISOString(), session };
+  const fresh = { now: isoTime(now), session };
   const messages = messagesToRun(await readRunInput(given), options, fresh, (fallback) => fallbacks.push(fallback));
   const leaving = untilStopped();
   await writing(options, async (store, dir) => {
@@ -269,8 +268,8 @@ async function blockFor(host: Host, tasks: readonly Task[]): Promise<string> {
     ...emptyReport(outcomeOf(tasks), summary),
     task: title,
     detailsFile: file,
-    startedAt: new Date(Math.min(...tasks.map(({ createdAt }) => createdAt))).toISOString(),
-    completedAt: new Date(Math.max(...tasks.map(({ updatedAt }) => updatedAt))).toISOString(),
+    startedAt: isoTime(Math.min(...tasks.map(({ createdAt }) => createdAt))),
+    completedAt: isoTime(Math.max(...tasks.map(({ updatedAt }) => updatedAt))),
     metrics: { done: String(tasks.filter(({ status }) => status === 'done').length), tasks: String(tasks.length) },
   };
   return aop1.fromReport(report).text;

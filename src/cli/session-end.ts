@@ -4,7 +4,7 @@ import { BatonError } from '../core/errors.ts';
 import type { SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal } from '../core/task.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { endSession } from '../runtime/index.ts';
 import { type Capsule, MOST_CAPSULE_BYTES, readCapsule } from '../session/context-file.ts';
 import { voiceOf } from '../session/voice.ts';

@@ -1,5 +1,6 @@
 /** How things look to people. Whatever came from outside is made safe to print. */
 import type { Task, TaskStatus } from '../core/task.ts';
+import { isoTime, parseTime } from '../core/time.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { dim, green, red, yellow } from './style.ts';
 
@@ -27,7 +28,10 @@ export const STATUS_WIDTH = 11;
 export const status = (value: TaskStatus, width = 0): string => COLOURS[value](value.padEnd(width));
 
 /** `2026-11-15 23:04:25`, in UTC like the ids and the files of the journal. */
-export const time = (at: number | string): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+export const time = (at: number | string): string =>
+  isoTime(typeof at === 'string' ? parseTime(at) : at)
+    .slice(0, 19)
+    .replace('T', ' ');
 
 /** One task in one line, after something was done with it. */
 export const taskLine = (task: Task): string => `${task.id} ${status(task.status)}  ${oneLine(task.title)}`;

@@ -21,7 +21,7 @@ import { redact, redactDeep } from './redact.ts';
 import { createTotals } from './session-totals.ts';
 import type { StoredRecord } from './store.ts';
 import type { Run } from './task.ts';
-import { isoTime } from './task-json.ts';
+import { isoTime } from './time.ts';
 
 export const AUDIT_TYPES = [
   'TASK_DISPATCHED',

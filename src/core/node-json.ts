@@ -1,5 +1,6 @@
 /** A node as the command line and the API tell it (`N` of the fixed command line): as it was written, and what is known of it beside. */
 import type { WholeNode } from './store.ts';
+import { isoTime } from './time.ts';
 
 export interface NodeJson {
   readonly node_id: string;
@@ -31,7 +32,7 @@ export function nodeJson(node: WholeNode): NodeJson {
     node_id: node.id,
     node_type: node.type,
     metadata: {
-      created_at: new Date(node.createdAt).toISOString(),
+      created_at: isoTime(node.createdAt),
       ...(node.domain === null ? {} : { domain: node.domain }),
       ...dropNull(fields(metadata)),
       created_by: node.createdBy,
@@ -43,7 +44,7 @@ export function nodeJson(node: WholeNode): NodeJson {
     ...others,
     effective_confidence: node.effectiveConfidence,
     approval: node.approval,
-    stale: node.stale === null ? null : { ...node.stale, at: new Date(node.stale.at).toISOString() },
+    stale: node.stale === null ? null : { ...node.stale, at: isoTime(node.stale.at) },
     session: node.session,
     task: node.task,
     run: node.run,

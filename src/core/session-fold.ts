@@ -9,7 +9,7 @@ import type {
 } from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
 import { DEFAULT_SESSION, expandTask, type Run, type SparseTask, type Spent, type Task } from './task.ts';
-import { isoTime } from './task-json.ts';
+import { isoTime } from './time.ts';
 
 type Detail = Readonly<Record<string, unknown>>;
 

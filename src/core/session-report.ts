@@ -14,7 +14,7 @@ import type {
 } from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
 import { type Spent, TASK_STATUSES, type Task, type TaskStatus } from './task.ts';
-import { isoTime } from './task-json.ts';
+import { isoTime } from './time.ts';
 
 export type { SessionFinalReport } from './session-report-form.ts';
 

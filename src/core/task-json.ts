@@ -1,6 +1,7 @@
 /** Tasks, runs and events as other programs read them: CLI.md's T and its parts, with times in ISO 8601. Fields may be added; none may go. */
 import type { StoredRecord } from './store.ts';
 import type { Cause, Run, Task, TaskPriority, TaskStatus } from './task.ts';
+import { isoTime } from './time.ts';
 
 export interface TaskJson {
   readonly id: string;
@@ -32,8 +33,6 @@ export interface TaskJson {
   readonly createdBy: string;
   readonly lastTransitionAt: string;
 }
-
-export const isoTime = (at: number): string => new Date(at).toISOString();
 
 export const taskJson = (task: Task, blockedBy: readonly string[]): TaskJson => ({
   id: task.id,

@@ -20,9 +20,6 @@ export const TASK_ID = /^TASK-\d{4}-\d{2}-\d{2}-(?:\d{3}|[1-9]\d{3,})$/;
 
 export const isTaskId = (id: string): boolean => TASK_ID.test(id);
 
-/** The UTC day of a time, as ids and journal files name it. */
-export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
-
 export const taskId = (day: string, number: number): string => `TASK-${day}-${String(number).padStart(3, '0')}`;
 
 /** The day and the number of an id. */

@@ -4,7 +4,7 @@ import { writerInTheWay } from './laws/writes.ts';
 import type { Question } from './question.ts';
 import type { StoredRecord } from './store.ts';
 import { isFinal, isRunning, type Task } from './task.ts';
-import { isoTime } from './task-json.ts';
+import { isoTime } from './time.ts';
 
 export interface Fact {
   readonly event: string;

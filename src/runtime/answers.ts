@@ -11,7 +11,7 @@ import type { Node } from '../core/node.ts';
 import { isVoid, type PersonsAnswer, QUESTION_ID, type Question } from '../core/question.ts';
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
 import { needsNoAnswer, openQuestions } from './open-questions.ts';
 import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';

@@ -6,7 +6,7 @@ import { redactDeep } from '../core/redact.ts';
 import type { Kept, SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { PROTOCOL_VERSION } from '../protocol/command/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';

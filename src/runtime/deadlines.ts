@@ -3,6 +3,7 @@
  * through the tasks at the beginning; from then on the journal says what changes.
  */
 import { isFinal, type Task } from '../core/task.ts';
+import { isoTime, parseTime } from '../core/time.ts';
 import { RUNTIME } from './actor.ts';
 import type { Host } from './host.ts';
 
@@ -15,7 +16,7 @@ export interface Deadlines {
 /** Null where a task has none, or none that can be read. */
 export function dueBy({ metadata }: Pick<Task, 'metadata'>): number | null {
   const said = metadata['dueBy'];
-  const at = typeof said === 'string' ? Date.parse(said) : Number.NaN;
+  const at = typeof said === 'string' ? parseTime(said) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }
 
@@ -50,7 +51,7 @@ export async function watchDeadlines(host: Host): Promise<Deadlines> {
 }
 
 async function tell(host: Host, task: Task, at: number): Promise<void> {
-  const dueBy = new Date(at).toISOString();
+  const dueBy = isoTime(at);
   const run = task.status === 'in-progress' && task.run?.status === 'running' ? task.run : null;
   const message = `${task.id} was due by ${dueBy} and is ${task.status}`;
   const isTold = (await host.store.history(task.id)).some(({ events }) =>

@@ -8,6 +8,7 @@ import type { NewTask } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
 import { type TaskJson, taskJson } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { decodeAofValue, NO_TASK } from '../protocol/aof/index.ts';
 import { SUMMARY_CHARS_MOST } from '../protocol/aop1/limits.ts';
 import type { Message } from '../protocol/message.ts';
@@ -99,7 +100,7 @@ export function openDoor(options: DoorOptions): Door {
       type,
       taskId: task.id,
       fromAgent: sender.agent ?? sender.actor.name,
-      sentAt: new Date(now()).toISOString(),
+      sentAt: isoTime(now()),
       ...more,
       payload,
     });
@@ -250,7 +251,7 @@ export async function asChild(
     agent: made.routing?.agent ?? null,
     objective,
     from: sender.agent ?? sender.actor.name,
-    createdAt: new Date(now()).toISOString(),
+    createdAt: isoTime(now()),
   });
   const texts = { body: made.texts?.['body'] ?? title, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` };
   return { ...made, texts, idWord: NO_TASK };

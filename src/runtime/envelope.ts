@@ -1,5 +1,6 @@
 /** The TASK behind a task: the envelope it came from, or one made of its text. So everything that runs is described in one way. */
 import type { Task } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { decodeAop2 } from '../protocol/aop2/decode.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from '../protocol/aop2/version.ts';
@@ -30,7 +31,7 @@ export function envelopeOf(task: Task, texts: TaskTexts, workspace: string): Tas
   return madeEnvelope({
     taskId: task.externalId ?? task.id,
     session: task.session,
-    createdAt: new Date(task.createdAt).toISOString(),
+    createdAt: isoTime(task.createdAt),
     agent: task.routing.agent ?? OPEN,
     objective: texts.body?.trim() ? texts.body : task.title,
     workspace: said,

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { replaceFile } from '../process/files.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Host } from './host.ts';
@@ -29,7 +30,7 @@ export async function writeJoined(
     aop_version: '1.0.0',
     agent_id: `baton-${session}`,
     task: shorten(title, 200),
-    timestamp: new Date(from).toISOString(),
+    timestamp: isoTime(from),
     duration_ms: Math.max(0, to - from),
     results: {
       joined: joined(results, undefined, `baton report ${session}`),

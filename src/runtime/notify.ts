@@ -6,7 +6,7 @@ import type { Config } from '../core/config.ts';
 import type { Event } from '../core/laws/decision.ts';
 import { redactDeep } from '../core/redact.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { RUNTIME } from './actor.ts';
 import { type Attempts, type Channel, NotDelivered, type Notification, openChannel } from './notify-channels.ts';
 import { isAlwaysTold, isOwn, namesOf, patternOf } from './notify-names.ts';

@@ -5,7 +5,7 @@
 import type { Option, Question } from '../core/question.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal, type Task, type TaskStatus } from '../core/task.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { isForPerson } from '../core/why.ts';
 import { openQuestions } from './open-questions.ts';
 

@@ -4,6 +4,7 @@ import { readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { isoTime } from '../core/time.ts';
 import { isAlive } from '../process/identity.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 
@@ -17,7 +18,7 @@ export const reportFile = (dir: string, session: string): string =>
 
 /** What a session had come to when an agent's context in it was full. */
 export const exportFile = (dir: string, session: string, now: number): string =>
-  join(dir, 'exports', `${session.replace(/[^\w.-]/g, '_')}-${new Date(now).toISOString().replace(/[-:.]/g, '')}.yaml`);
+  join(dir, 'exports', `${session.replace(/[^\w.-]/g, '_')}-${isoTime(now).replace(/[-:.]/g, '')}.yaml`);
 
 /** What every process of a run carries in its environment; no two runs of this machine have the same. */
 export function markOf(dir: string, run: string): string {

@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { emptyReport, type Outcome, type Report } from '../core/report.ts';
 import type { Run, Task } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { aop1, aop2, taskTypeOfTask } from '../protocol/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { lastOf, shorten } from '../protocol/text/shorten.ts';
@@ -54,8 +55,6 @@ export function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
   return report?.outcome === 'partial' ? 'partial' : 'needs_review';
 }
 
-export const isoOf = (time: number): string => new Date(time).toISOString();
-
 /** The report as Baton bears it out. */
 export function reportOf(facts: RunFacts): Report {
   const { message, task, chosen, report, evidence, used, failure, warnings, startedAt, endedAt } = facts;
@@ -70,8 +69,8 @@ export function reportOf(facts: RunFacts): Report {
     sessionId: task.session,
     taskId: message.task.task_id,
     agent: { name: chosen.name, provider: chosen.provider, model: chosen.model ?? 'default' },
-    startedAt: isoOf(startedAt),
-    completedAt: isoOf(endedAt),
+    startedAt: isoTime(startedAt),
+    completedAt: isoTime(endedAt),
     // What Baton has not seen itself is a claim, and told as one.
     artifacts: evidence?.artifacts ?? [],
     checkpoints: [],
@@ -134,8 +133,8 @@ export function responseOf(facts: RunFacts): Response {
     ...(results.length === 0 ? {} : { checkpoint_results: [...results] }),
     error_details: wrong === null ? null : { code: wrong.code, message: shorten(wrong.message, 10_000) },
     timing: {
-      started_at: isoOf(startedAt),
-      completed_at: isoOf(endedAt),
+      started_at: isoTime(startedAt),
+      completed_at: isoTime(endedAt),
       duration_seconds: Math.round(endedAt - startedAt) / 1000,
       retries_attempted: Math.max(0, run.attempt - 1),
     },
@@ -147,7 +146,7 @@ export function responseOf(facts: RunFacts): Response {
       ...(used.estimated ? { model_pricing_tier: 'estimated from config prices' } : {}),
     },
     progress_log: {
-      last_progress_event_at: isoOf(progress?.at ?? endedAt),
+      last_progress_event_at: isoTime(progress?.at ?? endedAt),
       progress_percentage: task.status === 'done' ? 100 : (progress?.percentage ?? 0),
     },
     extensions: {
@@ -302,7 +301,7 @@ export async function writeResults(facts: RunFacts, response: Response, block: s
       {
         agent_id: `${chosen.name}-${run.id}`,
         task: shorten(report.task ?? task.title, 200),
-        timestamp: isoOf(facts.startedAt),
+        timestamp: isoTime(facts.startedAt),
         duration_ms: Math.max(0, facts.endedAt - facts.startedAt),
         results: {
           report,

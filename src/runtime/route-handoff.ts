@@ -3,6 +3,7 @@ import type { Refusal } from '../core/laws/decision.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Answer } from '../core/store.ts';
 import { isFinal, isTaskId, type Task } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import {
   encodeAofObject,
   type Handoff,
@@ -239,7 +240,7 @@ function textsOf(
     agent: handoff.toAgent,
     objective: body,
     from: handoff.fromAgent,
-    createdAt: new Date(now()).toISOString(),
+    createdAt: isoTime(now()),
     criteria: readableCriteria(handoff.acceptanceCriteria),
     ...(handoff.expectedOutputs === undefined ? {} : { expectedOutputs: handoff.expectedOutputs }),
     ...(handoff.dueBy === undefined ? {} : { dueBy: handoff.dueBy }),
@@ -268,7 +269,7 @@ async function refuseHandoff(
     taskId: envelope.taskId,
     fromAgent: 'baton',
     toAgent: said.sender.agent ?? envelope.fromAgent,
-    sentAt: new Date(options.now()).toISOString(),
+    sentAt: isoTime(options.now()),
     payload: { reason: shorten(refusal.message, 512) },
   });
   const rejected = await reject(options, said, parent, refusal);

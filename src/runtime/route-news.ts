@@ -1,6 +1,7 @@
 /** `status.update`: a new status by the laws, and a line in the task's Work Log (DECISIONS §4). What an agent calls done is a claim, and judged as one. */
 import type { Outcome } from '../core/report.ts';
 import { isRunning, type Task, type TaskStatus } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { appendWorkLog } from '../protocol/aof/work-log.ts';
 import type { Message } from '../protocol/message.ts';
 import { isFields } from '../protocol/text/fields.ts';
@@ -108,7 +109,7 @@ async function write(
   const reason = reasonOf(news);
   const who = sender.agent ?? sender.actor.name;
   for (let tries = 0; ; tries++) {
-    const line = hasWords(news) ? lineOf(new Date(now()).toISOString(), who, news) : null;
+    const line = hasWords(news) ? lineOf(isoTime(now()), who, news) : null;
     const before = line === null ? '' : (bodies.get(task) ?? (await store.text(task.id, 'body')) ?? '');
     const body = line === null ? null : appendWorkLog(before, line);
     const answer = await store.send({

@@ -8,6 +8,7 @@ import type { NextStage } from '../core/laws/messages.ts';
 import type { Question } from '../core/question.ts';
 import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, TASK_PRIORITIES, type Task, type TaskPriority } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import { NO_TASK } from '../protocol/aof/report.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
@@ -82,13 +83,13 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
           agent: found.routing.agent ?? null,
           objective: body,
           from: handing.from,
-          createdAt: new Date(now()).toISOString(),
+          createdAt: isoTime(now()),
           criteria,
         })
       : madeEnvelope({
           taskId: NO_TASK,
           session,
-          createdAt: new Date(now()).toISOString(),
+          createdAt: isoTime(now()),
           agent: found.routing.agent ?? OPEN,
           objective: body,
           workspace,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { redact } from '../core/redact.ts';
+import { isoTime } from '../core/time.ts';
 
 export interface LogLine {
   readonly at: number;
@@ -39,7 +40,7 @@ const escaped = (char: string): string => {
 };
 
 export const lineOf = ({ at, command, result, ms }: LogLine): string =>
-  `[${new Date(at).toISOString()}] [${plain(command)}] [${plain(result)}] [${Math.round(ms)}ms]\n`;
+  `[${isoTime(at)}] [${plain(command)}] [${plain(result)}] [${Math.round(ms)}ms]\n`;
 
 export interface SessionLog {
   add(session: string, line: LogLine): void;

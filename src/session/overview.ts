@@ -2,7 +2,7 @@
 import type { SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import type { Task, TaskStatus } from '../core/task.ts';
-import { isoTime } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import { waitingFor } from '../runtime/people-inbox.ts';
 
 export interface SessionOverview {

@@ -63,6 +63,12 @@ const SINGLES: readonly Single[] = [
     pattern: /startsWith\(`\.\.\$\{sep\}`\)|\$\{sep\}`\.startsWith\(/,
     only: { 'process/files.ts': 'the one' },
   },
+  {
+    what: 'a time is read or written as text',
+    use: 'parseTime, isoTime, dayOf or timeStamp of core/time.ts',
+    pattern: /Date\.parse\(|\.toISOString\(/,
+    only: { 'core/time.ts': 'the one' },
+  },
 ];
 
 const isAllowed = (file: string, only: Single['only']): boolean =>

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   compareTaskIds,
-  dayOf,
   expandTask,
   hasFailed,
   isFinal,
@@ -18,6 +17,7 @@ import {
   taskId,
   taskOfRun,
 } from '../../src/core/task.ts';
+import { dayOf, isoTime } from '../../src/core/time.ts';
 
 const SEED = { seed: 11, numRuns: 300 };
 const days = fc
@@ -68,6 +68,7 @@ describe('task ids', () => {
 
   test('the day is that of UTC', () => {
     expect(dayOf(0)).toBe('1970-01-01');
+    expect(isoTime(Number.MAX_SAFE_INTEGER)).toBe('9999-12-31T23:59:59.999Z');
     expect(dayOf(Date.UTC(2026, 11, 31, 23, 59, 59, 999))).toBe('2026-12-31');
   });
 });

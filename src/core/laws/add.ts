@@ -1,7 +1,6 @@
 /** Making tasks: one, or several that know each other; all of them or none. */
 import {
   DEFAULT_SESSION,
-  dayOf,
   expandTask,
   isTaskId,
   partsOfId,
@@ -10,6 +9,7 @@ import {
   type Task,
   taskId,
 } from '../task.ts';
+import { dayOf } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';

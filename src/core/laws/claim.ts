@@ -1,5 +1,6 @@
 /** Taking a task for a run: one claimer, one lease, one run. */
 import { type Routing, type Run, runId, type Task } from '../task.ts';
+import { isoTime } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import { openDependency } from './dependencies.ts';
 import type { Draft } from './draft.ts';
@@ -29,7 +30,7 @@ export function notClaimable(
   writers: Iterable<Task>,
 ): string | null {
   if (task.status !== 'ready') return `it is ${task.status}`;
-  if (task.availableAt > now) return `it may be tried again at ${new Date(task.availableAt).toISOString()}`;
+  if (task.availableAt > now) return `it may be tried again at ${isoTime(task.availableAt)}`;
   const open = openDependency(task, find);
   if (open !== undefined) return `it waits for ${open}, which is ${find(open)?.status ?? 'unknown'}`;
   const writer = writerInTheWay(task, writers, find);

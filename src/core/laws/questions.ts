@@ -2,6 +2,7 @@
 import { type ApprovalStatus, type Node, nodeId, topicOfId } from '../node.ts';
 import { isVoid, type Option, type Question, questionKey } from '../question.ts';
 import { isRunning } from '../task.ts';
+import { isoTime } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { GraphMessage, Handed, Threshold } from './messages.ts';
@@ -224,7 +225,7 @@ export function writeNode(draft: Draft, written: Written): void {
     stale: null,
     approval: null,
   };
-  const created_at = new Date(draft.now).toISOString();
+  const created_at = isoTime(draft.now);
   const document = {
     type: 'add_node',
     node_id: id,
@@ -249,7 +250,7 @@ export function writeNode(draft: Draft, written: Written): void {
 
 /** For a node that no agent wrote. */
 export function freeId(draft: Draft, type: string, topic: string): string {
-  const id = nodeId(type, topic, new Date(draft.now).toISOString());
+  const id = nodeId(type, topic, isoTime(draft.now));
   if (draft.graph.node(id) === undefined) return id;
   for (let i = 2; ; i++) if (draft.graph.node(`${id}_${i}`) === undefined) return `${id}_${i}`;
 }
@@ -300,7 +301,7 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
   }
   if (question.answer !== null) {
     const { status, by, at } = question.answer;
-    return refused('E_ANSWERED', `${id} was answered already: ${status} by ${by} at ${new Date(at).toISOString()}`);
+    return refused('E_ANSWERED', `${id} was answered already: ${status} by ${by} at ${isoTime(at)}`);
   }
   const asker = question.task === null ? undefined : draft.task(question.task);
   if (isVoid(question, asker)) {
@@ -322,7 +323,7 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
   const node = draft.graph.node(question.node) as Node;
   const approvalId = freeId(draft, 'approval', topicOfId(question.about));
   const approved: ApprovalStatus = status === 'answered' ? 'approved' : status;
-  const timestamp = new Date(draft.now).toISOString();
+  const timestamp = isoTime(draft.now);
   const isApproved = approved === 'approved';
   const nextStage = isApproved ? (message.next?.task.metadata?.['stage'] ?? question.nextStage) : null;
   writeNode(draft, {

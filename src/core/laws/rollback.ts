@@ -1,6 +1,7 @@
 /** Checkpoints of a session, and the way back (shared agent protocol §13; DECISIONS §10): files are the caller's, all the rest goes back here, together. */
 import type { Checkpoint, Holder, RollingBack } from '../session.ts';
-import { dayOf, isRunning, type Task, taskId } from '../task.ts';
+import { isRunning, type Task, taskId } from '../task.ts';
+import { dayOf } from '../time.ts';
 import { add } from './add.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';

@@ -1,6 +1,7 @@
 /** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it (DECISIONS §1 to §3, §6). */
 import type { Outcome } from '../report.ts';
 import type { Cause, Run, RunStatus, Spent, Task, TaskStatus } from '../task.ts';
+import { isoTime } from '../time.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
 import type { Draft } from './draft.ts';
@@ -117,7 +118,7 @@ function tryAgain(
     draft.transition(task.id, 'ready', { cause, availableAt: 0, fallback: next.fallback, ...fields }, { code });
   } else {
     const availableAt = draft.now + next.waitMs;
-    const detail = { code, availableAt: new Date(availableAt).toISOString() };
+    const detail = { code, availableAt: isoTime(availableAt) };
     draft.transition(task.id, 'ready', { cause, availableAt, ...fields }, detail);
   }
 }
@@ -180,10 +181,7 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
   if (staleRun(task, said.run) !== null || task.run === null) return same(task.id);
   const until = draft.slice.leaseUntil(task.run);
   if (until > draft.now && said.gone !== true) {
-    return refused(
-      'E_RUN_ALIVE',
-      `${said.run} is alive until ${new Date(until).toISOString()} and is not resumed before that`,
-    );
+    return refused('E_RUN_ALIVE', `${said.run} is alive until ${isoTime(until)} and is not resumed before that`);
   }
   const told = {
     cost: plus(task.cost, said.cost),

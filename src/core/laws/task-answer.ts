@@ -1,6 +1,7 @@
 /** A person's word on a task that waits for one: work to be looked at, what it cannot go on without, a failure. All that comes of it is one record. */
 import type { ApprovalStatus } from '../node.ts';
 import type { Task } from '../task.ts';
+import { isoTime } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { GraphMessage } from './messages.ts';
@@ -22,7 +23,7 @@ export function answerTask(draft: Draft, task: Task, message: Answering): Decisi
   const moved = moveFor(draft, task, status, words);
   if (moved.kind === 'refused') return moved;
   const approved: ApprovalStatus = status === 'answered' ? 'approved' : status;
-  const timestamp = new Date(draft.now).toISOString();
+  const timestamp = isoTime(draft.now);
   const about = [id];
   // That a failure is tried again, or not, approves nothing.
   const node = kind === 'failure' ? null : freeId(draft, 'approval', id);

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Run, Task } from '../../core/task.ts';
+import { isoTime } from '../../core/time.ts';
 import { readRunFile } from '../../protocol/aof/run-files.ts';
 import { detect } from '../../protocol/detect.ts';
 import { isFields } from '../../protocol/text/fields.ts';
@@ -142,7 +143,7 @@ async function reportOf({ host }: Api, task: Task, run: Run): Promise<string | n
     type: 'completion.report',
     taskId: task.id,
     fromAgent: run.agent,
-    sentAt: new Date(host.now()).toISOString(),
+    sentAt: isoTime(host.now()),
     messageId: `session_end:${run.id}`,
     payload: read.value,
   };

@@ -3,7 +3,7 @@
  * nobody is answered before that.
  */
 import { BatonError } from '../../core/errors.ts';
-import { dayOf } from '../../core/task.ts';
+import { dayOf } from '../../core/time.ts';
 import type { Appender, Disk } from './disk.ts';
 import { documented, type Folded, headOf, noteGraph, notePlaces, touched } from './folded.ts';
 import { fileOf } from './journal-files.ts';

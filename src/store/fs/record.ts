@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { Change, Facts, GraphChange } from '../../core/laws/decision.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import { sparseTask, type Task } from '../../core/task.ts';
+import { isoTime, parseTime } from '../../core/time.ts';
 
 /** A text too long for a record, by name. */
 export interface TextRef {
@@ -76,7 +77,7 @@ export function encodeLine(
 ): Encoded {
   const body = JSON.stringify({
     seq,
-    at: new Date(facts.at).toISOString(),
+    at: isoTime(facts.at),
     session: facts.session,
     by: facts.by,
     request: facts.request,
@@ -104,7 +105,7 @@ export function decodeLine(text: string): Line | null {
   if (!isEnded(text)) return null;
   try {
     const { at, batch, back, ...rest } = JSON.parse(text) as Omit<Line, 'at'> & { at: string };
-    return { ...rest, at: Date.parse(at), back: back ?? {}, batch: batch ?? null };
+    return { ...rest, at: parseTime(at), back: back ?? {}, batch: batch ?? null };
   } catch {
     return null;
   }

@@ -7,6 +7,7 @@
 import type { NewTask } from '../../../core/laws/messages.ts';
 import type { Task, TaskStatus } from '../../../core/task.ts';
 import { TASK_STATUSES } from '../../../core/task.ts';
+import { parseTime } from '../../../core/time.ts';
 import { readTaskFile, type TaskFile } from '../../../protocol/aof/index.ts';
 import type { Disk } from '../disk.ts';
 import type { Exactly } from './aside.ts';
@@ -205,7 +206,7 @@ function editedFile(at: Look, found: Found, stamp: Stamp | null, file: TaskFile,
   return to === null ? { ...found, kind: 'edited', ...edit } : { ...found, kind: 'moved', to, ...edit };
 }
 
-const isBefore = (said: string | null | undefined, ms: number): boolean => Date.parse(said ?? '') < ms;
+const isBefore = (said: string | null | undefined, ms: number): boolean => parseTime(said ?? '') < ms;
 
 /**
  * An empty file says nothing, whoever emptied it. After a loss of power, nor does a file of ours that is cut short or has zeros in it: every

@@ -1,5 +1,6 @@
 /** A task and its body as the text of its file. What is empty is left out; what Baton alone knows and a person wants to see is in `metadata`. */
 import { isRunning, type RetryPolicy, TASK_DEFAULTS, type Task } from '../../../core/task.ts';
+import { isoTime } from '../../../core/time.ts';
 import { type TaskFrontmatter, writeTaskFile } from '../../../protocol/aof/index.ts';
 import { stamped } from './stamp.ts';
 
@@ -107,14 +108,10 @@ function isDefault(retry: RetryPolicy): boolean {
   );
 }
 
-/** The years of four digits, which is what a time may have; a lease may be longer. */
-const FIRST = Date.parse('0000-01-01T00:00:00.000Z');
-const LAST = Date.parse('9999-12-31T23:59:59.999Z');
-
 /** Most tasks have the same time thrice, and writing it down takes as long as the rest of a line's work. */
 let lastTime = { ms: 0, text: '1970-01-01T00:00:00.000Z' };
 
 export function timeOf(ms: number): string {
-  if (lastTime.ms !== ms) lastTime = { ms, text: new Date(Math.max(FIRST, Math.min(LAST, ms))).toISOString() };
+  if (lastTime.ms !== ms) lastTime = { ms, text: isoTime(ms) };
   return lastTime.text;
 }
