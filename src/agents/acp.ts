@@ -42,8 +42,10 @@ export const acp: ProgramAdapter = {
   kind: 'acp',
   provider: 'OTHER',
   program: null,
+  goesOn: true,
   hasEnd: true,
   usage: 'at-end',
+  streamsDollars: false,
   launch,
   reader,
 };

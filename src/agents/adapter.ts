@@ -2,14 +2,16 @@
  * What every adapter is: it turns (prompt, model, access) into a program to start, and what that program prints into signs of life,
  * progress, cost and an end. Adapters are tables and parsers; they start nothing, write nothing and know no store.
  */
-import type { AgentKind, Config } from '../core/config.ts';
+import type * as z from 'zod';
+import type { AgentKind } from '../core/agent-kinds.ts';
+import type { Config } from '../core/config.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Access, Budget } from '../core/policy.ts';
+import type { Provider as ProviderSchema } from '../protocol/aop2/schema.ts';
 
 export type AgentConfig = Config['agents'][string];
 
-export const PROVIDERS = ['CLAUDE', 'CODEX', 'GEMINI', 'OPENCODE', 'LOCAL', 'OTHER'] as const;
-export type Provider = (typeof PROVIDERS)[number];
+export type Provider = z.infer<typeof ProviderSchema>;
 
 /** Baton's own tools, as a program that speaks MCP on its standard input and output. */
 export interface McpProgram {
@@ -116,11 +118,16 @@ export interface Reader {
 /** What is known of a kind of agent before it runs. */
 interface Traits {
   readonly kind: AgentKind;
+  /** What a TASK calls it; OTHER where the contract has no name for it. */
   readonly provider: Provider;
+  /** Whether a later turn can go on with its conversation. */
+  readonly goesOn: boolean;
   /** Whether an exit without an `end` sign means that the turn was cut off. */
   readonly hasEnd: boolean;
   /** When usage is known: while it works, when the turn is over, or never. */
   readonly usage: 'streamed' | 'at-end' | 'never';
+  /** Whether it tells dollars while it works, and not tokens alone. */
+  readonly streamsDollars: boolean;
 }
 
 export interface ProgramAdapter extends Traits {

@@ -139,8 +139,10 @@ export const claude: ProgramAdapter = {
   kind: 'claude',
   provider: 'CLAUDE',
   program: 'claude',
+  goesOn: true,
   hasEnd: true,
   usage: 'streamed',
+  streamsDollars: false,
 
   launch(request) {
     const { mode, allow, deny, enforces } = permissions(request);

@@ -181,8 +181,10 @@ export const codex: ProgramAdapter = {
   kind: 'codex',
   provider: 'CODEX',
   program: 'codex',
+  goesOn: true,
   hasEnd: true,
   usage: 'at-end',
+  streamsDollars: false,
 
   launch(request) {
     const { flags, enforces } = sandbox(request);

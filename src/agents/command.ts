@@ -13,8 +13,10 @@ export const command: ProgramAdapter = {
   kind: 'command',
   provider: 'OTHER',
   program: null,
+  goesOn: false,
   hasEnd: false,
   usage: 'never',
+  streamsDollars: false,
 
   launch(request) {
     return {

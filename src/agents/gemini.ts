@@ -166,8 +166,10 @@ export const gemini: ProgramAdapter = {
   kind: 'gemini',
   provider: 'GEMINI',
   program: 'gemini',
+  goesOn: true,
   hasEnd: true,
   usage: 'at-end',
+  streamsDollars: false,
 
   launch(request) {
     const settings = join(request.folder, 'gemini-defaults.json');

@@ -26,8 +26,10 @@ export const openclaw: RemoteAdapter = {
   way: 'remote',
   kind: 'openclaw',
   provider: 'OTHER',
+  goesOn: false,
   hasEnd: true,
   usage: 'never',
+  streamsDollars: false,
   async call(request, call) {
     for (const sign of await signsOf(request, call)) call.emit(sign);
   },

@@ -206,8 +206,10 @@ export const opencode: ProgramAdapter = {
   kind: 'opencode',
   provider: 'OPENCODE',
   program: 'opencode',
+  goesOn: true,
   hasEnd: true,
   usage: 'streamed',
+  streamsDollars: true,
 
   launch(request) {
     const { rules, enforces } = permissions(request);

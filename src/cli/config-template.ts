@@ -1,8 +1,10 @@
 /** The text of a new `config.yaml`: every section with its default, commented out. A test takes the marks off and reads it. */
+import { AGENT_KINDS } from '../core/agent-kinds.ts';
+
 export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what stands here commented out is what holds without it.
 # To change something, take the # off its line and off the line of its section. baton doctor shows what is in force.
 
-# The agents, by name. kind: command, claude, codex, gemini, opencode, acp or openclaw. Any of them takes command, args,
+# The agents, by name. kind: ${AGENT_KINDS.slice(0, -1).join(', ')} or ${AGENT_KINDS.at(-1)}. Any of them takes command, args,
 # env (names to pass through, or names with values), model, roles, tags and max_parallel. For example:
 #   emma: { kind: codex, model: gpt-5.3-codex, roles: [EXECUTOR], max_parallel: 2 }
 #   lint: { kind: command, command: [npm, run, lint] }

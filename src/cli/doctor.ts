@@ -1,7 +1,9 @@
 /** `baton doctor`: what is installed, what is in force, what is broken; `--fix` repairs what can be repaired. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AgentKind, CONFIG_FILE, type Config } from '../core/config.ts';
+import { programOf } from '../agents/index.ts';
+import { type AgentKind, CLI_KINDS } from '../core/agent-kinds.ts';
+import { CONFIG_FILE, type Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Check } from '../core/store.ts';
 import { probeSandbox } from '../process/sandbox.ts';
@@ -12,7 +14,6 @@ import { examine } from '../store/fs/doctor.ts';
 import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
-import { AGENT_PROGRAMS } from './installed.ts';
 import { print, printJson } from './io.ts';
 import { bold, dim, green, red } from './style.ts';
 import { oneLine, safe } from './text.ts';
@@ -29,7 +30,7 @@ export async function doctor({ fix = false, ...globals }: Options): Promise<void
     node(),
     git(),
     await sandbox(config),
-    ...AGENT_PROGRAMS.map(agentProgram),
+    ...CLI_KINDS.map(agentProgram),
     ...configuredAgents(config),
     configCheck,
     ...(existsSync(dir) ? await examined(dir, fix, globals) : [noFolder(dir)]),
@@ -74,7 +75,7 @@ async function sandbox(config: Config | null): Promise<Check> {
   return check('bubblewrap', mode !== 'require', `${probed.reason}${why}`);
 }
 
-const agentProgram = (name: string): Check => check(name, true, whereIs(name) ?? 'not installed');
+const agentProgram = (kind: AgentKind): Check => check(kind, true, whereIs(programOf(kind) ?? kind) ?? 'not installed');
 
 /** The program of an agent that config names; a path is taken as it is. */
 function configuredAgents(config: Config | null): Check[] {
@@ -87,8 +88,6 @@ function configuredAgents(config: Config | null): Check[] {
     return [check(`agent ${name}`, path !== null, detail)];
   });
 }
-
-const programOf = (kind: AgentKind): string | null => AGENT_PROGRAMS.find((program) => program === kind) ?? null;
 
 function examineConfig(dir: string): { readonly config: Config | null; readonly check: Check } {
   try {

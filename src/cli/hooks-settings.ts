@@ -1,10 +1,8 @@
 /** Which hooks Baton asks for, and how they get into a file of settings and out of it again. Pure: text in, text out. */
+import type { AgentKind } from '../core/agent-kinds.ts';
 import { BatonError } from '../core/errors.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { addLast, type Json, replaced, without } from './json-text.ts';
-
-export const HOOKED = ['claude', 'codex'] as const;
-export type Hooked = (typeof HOOKED)[number];
 
 /** What `baton hook` can be called for. */
 export const HOOKS = ['stop', 'tool', 'precompact'] as const;
@@ -19,23 +17,45 @@ interface Wanted {
 /** Seconds; a report is looked for in a moment, and an export asks the store. */
 const TIMEOUT = 30;
 
+interface HookedProgram {
+  /** What its settings are called, in `.<program>` of the project or the user. */
+  readonly file: string;
+  /** The variable that names another folder of the user. */
+  readonly folder: string;
+  readonly wanted: readonly Wanted[];
+  /** What a person has to do after an install; null where nothing is left. */
+  readonly left: string | null;
+}
+
 /**
- * What each program has. Both know Stop, SubagentStop and PreCompact. The answer of a sub-agent is a tool's output in claude only (its tool
- * was called Task before it was called Agent).
+ * The programs that have hooks, and what each has. Both know Stop, SubagentStop and PreCompact. The answer of a sub-agent is a tool's output in
+ * claude only (its tool was called Task before it was called Agent).
  */
-const WANTED: Readonly<Record<Hooked, readonly Wanted[]>> = {
-  claude: [
-    { event: 'Stop', hook: 'stop' },
-    { event: 'SubagentStop', hook: 'stop' },
-    { event: 'PostToolUse', hook: 'tool', matcher: 'Task|Agent' },
-    { event: 'PreCompact', hook: 'precompact' },
-  ],
-  codex: [
-    { event: 'Stop', hook: 'stop' },
-    { event: 'SubagentStop', hook: 'stop' },
-    { event: 'PreCompact', hook: 'precompact' },
-  ],
-};
+export const HOOKED = {
+  claude: {
+    file: 'settings.json',
+    folder: 'CLAUDE_CONFIG_DIR',
+    wanted: [
+      { event: 'Stop', hook: 'stop' },
+      { event: 'SubagentStop', hook: 'stop' },
+      { event: 'PostToolUse', hook: 'tool', matcher: 'Task|Agent' },
+      { event: 'PreCompact', hook: 'precompact' },
+    ],
+    left: null,
+  },
+  codex: {
+    file: 'hooks.json',
+    folder: 'CODEX_HOME',
+    wanted: [
+      { event: 'Stop', hook: 'stop' },
+      { event: 'SubagentStop', hook: 'stop' },
+      { event: 'PreCompact', hook: 'precompact' },
+    ],
+    left: 'codex runs a hook only when you have trusted it: open codex in this project and look at /hooks. Until then it passes them by without a word',
+  },
+} as const satisfies Partial<Record<AgentKind, HookedProgram>>;
+export type Hooked = keyof typeof HOOKED;
+export const HOOKED_NAMES = Object.keys(HOOKED) as readonly Hooked[];
 
 /** What was made to put them in, so that it goes with them. Events are those whose list was made. */
 export interface Made {
@@ -54,7 +74,7 @@ export function withHooks(text: string | null, program: Hooked, launcher: string
   const before = hooksIn(after, file);
   if (before === null) after = addLast(after, [], 'hooks', {});
   const events: string[] = [];
-  for (const { event, hook, matcher } of WANTED[program]) {
+  for (const { event, hook, matcher } of HOOKED[program].wanted as readonly Wanted[]) {
     const command = `${launcher} hook ${hook}`;
     const entry: Json = {
       ...(matcher === undefined ? {} : { matcher }),

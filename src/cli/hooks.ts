@@ -10,7 +10,7 @@ import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { readIfThere } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
-import { HOOKED, type Hooked, isEmpty, type Made, withHooks, withoutHooks } from './hooks-settings.ts';
+import { HOOKED, HOOKED_NAMES, type Hooked, isEmpty, type Made, withHooks, withoutHooks } from './hooks-settings.ts';
 import { installedAgents } from './installed.ts';
 import { note, print, printJson } from './io.ts';
 import { writing } from './with-store.ts';
@@ -50,7 +50,10 @@ export async function installHooks(names: readonly string[], options: Options): 
     return plan;
   });
   tell('hooked', changes, programs, options.json);
-  if (programs.includes('codex')) note(CODEX_TRUST);
+  for (const program of programs) {
+    const { left } = HOOKED[program];
+    if (left !== null) note(`baton: ${left}`);
+  }
 }
 
 function planOf(programs: readonly Hooked[], launcher: string, options: Options, dir: string): readonly Change[] {
@@ -90,12 +93,9 @@ function refuseReadOnly(path: string): void {
   );
 }
 
-const CODEX_TRUST =
-  'baton: codex runs a hook only when you have trusted it: open codex in this project and look at /hooks. Until then it passes them by without a word';
-
 export async function removeHooks(names: readonly string[], options: Options): Promise<void> {
   refuseAgents();
-  const programs = named(names, () => HOOKED);
+  const programs = named(names, () => HOOKED_NAMES);
   const dir = dataFolder(options);
   const before = readPlaces(dir);
   const changes = programs.flatMap((program): Change[] => {
@@ -123,9 +123,13 @@ function tell(word: string, changes: readonly Change[], programs: readonly Hooke
 function named(names: readonly string[], otherwise: () => readonly Hooked[]): readonly Hooked[] {
   refuseAgents();
   const known = names.map((name) => {
-    const found = HOOKED.find((program) => program === name);
+    const found = HOOKED_NAMES.find((program) => program === name);
     if (found !== undefined) return found;
-    throw new BatonError('E_USAGE', `expected claude or codex, got ${name}`, 'others have no hooks that Baton knows');
+    throw new BatonError(
+      'E_USAGE',
+      `expected ${HOOKED_NAMES.join(' or ')}, got ${name}`,
+      'others have no hooks that Baton knows',
+    );
   });
   return known.length > 0 ? [...new Set(known)] : otherwise();
 }
@@ -139,11 +143,11 @@ function refuseAgents(): void {
 
 function here(): readonly Hooked[] {
   const found = installedAgents().map(({ name }) => name);
-  const programs = HOOKED.filter((program) => found.includes(program));
+  const programs = HOOKED_NAMES.filter((program) => found.includes(program));
   if (programs.length > 0) return programs;
   throw new BatonError(
     'E_AGENT_NOT_FOUND',
-    'expected claude or codex on PATH, found neither',
+    `expected ${HOOKED_NAMES.join(' or ')} on PATH, found none`,
     'or name one: baton hooks install claude',
   );
 }
@@ -151,9 +155,10 @@ function here(): readonly Hooked[] {
 /** Where a program looks: in the project, or in the user's own folder. */
 function settingsOf(program: Hooked, { user }: Options, dir: string): string {
   const project = basename(dir) === '.baton' ? dirname(dir) : process.cwd();
-  const own = process.env[program === 'claude' ? 'CLAUDE_CONFIG_DIR' : 'CODEX_HOME'];
+  const { file, folder: variable } = HOOKED[program];
+  const own = process.env[variable];
   const folder = user === true ? (own ?? join(homedir(), `.${program}`)) : join(project, `.${program}`);
-  return join(folder, program === 'claude' ? 'settings.json' : 'hooks.json');
+  return join(folder, file);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** `baton init`: the data folder with a config that explains itself, the agents found here, and what to tell them. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLI_KINDS } from '../core/agent-kinds.ts';
 import { CONFIG_FILE } from '../core/config.ts';
 import { CONFIG_TEMPLATE } from './config-template.ts';
 import { dataFolder } from './data-folder.ts';
@@ -19,7 +20,7 @@ export async function init(options: Globals): Promise<void> {
   if (isNew) print(`made ${bold(dir)} with a ${CONFIG_FILE} that explains itself`);
   else if (!isConfigured) print(`wrote ${CONFIG_FILE} into ${bold(dir)}`);
   else print(`${bold(dir)} is there already; nothing was changed`);
-  if (agents.length === 0) print('no agent found on PATH (looked for claude, codex, gemini, opencode)');
+  if (agents.length === 0) print(`no agent found on PATH (looked for ${CLI_KINDS.join(', ')})`);
   else print(`agents found: ${agents.map(({ name, path }) => `${bold(name)} ${dim(path)}`).join(', ')}`);
   print(
     `\nTo let an agent work with Baton, put this into its instructions (CLAUDE.md, AGENTS.md, GEMINI.md):\n\n${SNIPPET}`,

@@ -1,16 +1,15 @@
 /** Which agents are installed here. */
+import { programOf } from '../agents/index.ts';
+import { type AgentKind, CLI_KINDS } from '../core/agent-kinds.ts';
 import { whereIs } from '../process/where.ts';
 
-/** The agents that Baton can drive, by the name of their program. */
-export const AGENT_PROGRAMS = ['claude', 'codex', 'gemini', 'opencode'] as const;
-
 export interface Installed {
-  readonly name: string;
+  readonly name: AgentKind;
   readonly path: string;
 }
 
 export const installedAgents = (): Installed[] =>
-  AGENT_PROGRAMS.flatMap((name) => {
-    const path = whereIs(name);
+  CLI_KINDS.flatMap((name) => {
+    const path = whereIs(programOf(name) ?? name);
     return path === null ? [] : [{ name, path }];
   });

@@ -1,12 +1,13 @@
 /** The commands that run tasks, and what is left of runs: `run`, `work`, `serve`, `logs`, `report`. */
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import { CLI_KINDS } from '../core/agent-kinds.ts';
 import type { Globals } from './globals.ts';
 import { type AddCommand, inSession, notEmpty, repeated, sessionOption } from './options.ts';
 
 export function addRunCommands(command: AddCommand): void {
   command('run', 'run a task to its end; prints only the block for the parent')
     .argument('<task>', 'a FILE with a TASK (or several), - for standard input, or the objective in words')
-    .option('--agent <name>', 'who does it: an agent of config.yaml, or claude, codex, gemini, opencode', notEmpty)
+    .option('--agent <name>', `who does it: an agent of config.yaml, or ${CLI_KINDS.join(', ')}`, notEmpty)
     .option('--model <model>', 'the model, whatever the TASK says', notEmpty)
     .option('--workspace <dir>', 'where it works (default: what the TASK says, else this folder)', notEmpty)
     .addOption(sessionOption('the session it belongs to'))

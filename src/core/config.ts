@@ -1,12 +1,10 @@
 /** `config.yaml`: what may stand in it, what holds where nothing does, and what is wrong with it. From a parsed object; reading the file is the edge's. */
 import * as z from 'zod';
+import { AGENT_KINDS, neededBy } from './agent-kinds.ts';
 import { BatonError } from './errors.ts';
 import { MAX_DEPTH } from './laws/add.ts';
 
 export const CONFIG_FILE = 'config.yaml';
-
-export const AGENT_KINDS = ['command', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'openclaw'] as const;
-export type AgentKind = (typeof AGENT_KINDS)[number];
 
 const name = z.string().min(1);
 const names = z.array(name);
@@ -126,16 +124,13 @@ export const DEFAULT_CONFIG: Config = ConfigSchema.parse({});
 /** The ways in which somebody can be told. */
 const CHANNELS = ['webhook', 'command', 'file'] as const;
 
-/** An agent of one of these kinds is nothing without this field. */
-const NEEDED: Partial<Record<AgentKind, 'command' | 'url'>> = { command: 'command', acp: 'command', openclaw: 'url' };
-
 /** The settings in force; throws on the first thing that is wrong. `value` is the parsed file, null where it is empty. */
 export function configOf(value: unknown): Config {
   const parsed = ConfigSchema.safeParse(value ?? {});
   if (!parsed.success) throw problem(worst(parsed.error.issues), value);
   for (const [agent, { kind, ...fields }] of Object.entries(parsed.data.agents)) {
-    const needed = NEEDED[kind];
-    if (needed !== undefined && fields[needed] === undefined) {
+    const needed = neededBy(kind);
+    if (needed !== null && fields[needed] === undefined) {
       throw invalid(`agents.${agent}`, `expected a ${needed}, which the kind ${kind} needs, got none`);
     }
   }

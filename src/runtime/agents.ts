@@ -1,11 +1,12 @@
 /** Which agent does a task, and with which model: what config names, else the CLI that the provider stands for, found on PATH. */
-import { type Adapter, type AgentConfig, PROVIDERS, type Provider } from '../agents/adapter.ts';
-import { adapterFor, providerKinds } from '../agents/index.ts';
-import { AGENT_KINDS, type AgentKind, type Config } from '../core/config.ts';
+import type { Adapter, AgentConfig, Provider } from '../agents/adapter.ts';
+import { adapterFor, kindOfProvider, programOf } from '../agents/index.ts';
+import { AGENT_KINDS, type AgentKind, CLI_KINDS } from '../core/agent-kinds.ts';
+import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Task } from '../core/task.ts';
 import { whereIs } from '../process/where.ts';
-import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import { Provider as ProviderSchema, type TaskMessage } from '../protocol/aop2/schema.ts';
 import { OPEN } from './envelope.ts';
 
 export interface Chosen {
@@ -29,9 +30,6 @@ export interface Wish {
   readonly model?: string | undefined;
 }
 
-/** The kinds that need nothing but their program on PATH, in the order in which one is taken where nobody says. */
-const CLIS = ['claude', 'codex', 'gemini', 'opencode'] as const satisfies readonly AgentKind[];
-
 const bare = (kind: AgentKind): AgentConfig => ({ kind, args: [], env: [], roles: [], tags: [] });
 
 /** Throws E_AGENT_NOT_FOUND where there is none. */
@@ -45,7 +43,7 @@ export function chooseAgent(wish: Wish): Chosen {
   return { name, agent, adapter, provider, model };
 }
 
-const said = (provider: string): Provider => PROVIDERS.find((known) => known === provider) ?? 'OTHER';
+const said = (provider: string): Provider => ProviderSchema.safeParse(provider).data ?? 'OTHER';
 
 function named(wish: Wish): [string, AgentConfig] {
   const { config, task, message, agent } = wish;
@@ -85,7 +83,7 @@ function named(wish: Wish): [string, AgentConfig] {
 
 /** The first agent program that is on PATH. */
 export const installed = (wish: Pick<Wish, 'environment'>): AgentKind | null =>
-  CLIS.find((kind) => isInstalled(wish, bare(kind))) ?? null;
+  CLI_KINDS.find((kind) => isInstalled(wish, bare(kind))) ?? null;
 
 const notFound = ({ config }: Wish, what: string): BatonError => {
   const known = Object.keys(config.agents);
@@ -104,7 +102,7 @@ function byName(wish: Wish, name: string): AgentConfig | null {
 }
 
 function byProvider(wish: Wish, provider: Provider): AgentConfig | null {
-  const kind = providerKinds[provider];
+  const kind = kindOfProvider(provider);
   return kind !== null && isInstalled(wish, bare(kind)) ? bare(kind) : null;
 }
 
@@ -120,7 +118,7 @@ function byRouting(config: Config, { role, team, tags }: Task['routing']): strin
 
 /** The agent of another provider, when a model has to be replaced: one of config that is of its kind, else its CLI. */
 function alternative(wish: Wish, provider: string): [string, AgentConfig] {
-  const kind = providerKinds[said(provider)];
+  const kind = kindOfProvider(said(provider));
   const known = Object.entries(wish.config.agents).find(([, agent]) => agent.kind === kind);
   if (known !== undefined) return known;
   const found = byProvider(wish, said(provider));
@@ -130,10 +128,8 @@ function alternative(wish: Wish, provider: string): [string, AgentConfig] {
 }
 
 function isInstalled({ environment }: Pick<Wish, 'environment'>, agent: AgentConfig): boolean {
-  const adapter = adapterFor(agent.kind);
-  return (
-    adapter.way === 'program' && adapter.program !== null && whereIs(adapter.program, environment['PATH']) !== null
-  );
+  const program = programOf(agent.kind);
+  return program !== null && whereIs(program, environment['PATH']) !== null;
 }
 
 /** The TASK's own; else the agent's; else what config maps the profile, the complexity or the category to. Null is the program's own default. */

@@ -226,7 +226,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 
     const turn = async (prompt: string, phase: Phase | null, only?: ExtraTurn): Promise<TurnEnd> => {
       live.update({ state: 'working', phase: phase?.phase_id ?? null });
-      const asked = request(prompt, adapter.kind === 'command' ? null : conversation, only !== undefined);
+      const asked = request(prompt, adapter.goesOn ? conversation : null, only !== undefined);
       extra = only === undefined ? null : new AbortController();
       const timer = only === undefined ? undefined : setTimeout(() => extra?.abort(), only.mostMs);
       const signal = extra === null ? stopper.signal : AbortSignal.any([stopper.signal, extra.signal]);

@@ -89,7 +89,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     for (let tries = 0; ; tries++) {
       if (stopper.reason !== null) return done(null);
       if (phase !== null) facts.tell('run.phase', { phase: phase.phase_id, state: 'started', try: tries + 1 });
-      const goesOn = adapter.kind !== 'command' && work.conversation() !== null;
+      const goesOn = adapter.goesOn && work.conversation() !== null;
       const place = phase === null ? null : { phase, number: all.indexOf(phase) + 1, of: all.length };
       const before = hearing.heard;
       const said = wordsFor({ ...words, phase: place, findings, goesOn });

@@ -2,7 +2,6 @@
  * An agent whose report is missing or not right is asked for it once more, in the same conversation: it knows best what it has done. Once, whatever
  * it answers. What comes of asking never makes a run worse than it was: it has a time of its own, and a budget that is used up ends it alone.
  */
-import type { AgentKind } from '../core/config.ts';
 import { taskTypeOfTask } from '../protocol/prompt.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Attempt } from './attempt.ts';
@@ -13,8 +12,6 @@ import { turnFailure } from './turn.ts';
 import { repairWords } from './words.ts';
 import type { Supervision } from './work.ts';
 
-/** Those whose conversations can be gone on with. */
-const RESUMED: readonly AgentKind[] = ['claude', 'codex', 'gemini', 'opencode', 'acp'];
 /** How long an answer may take at most, and what of the run's time has to be left after it. */
 const REPAIR_MS = 120_000;
 const SPARE_MS = 5_000;
@@ -67,7 +64,7 @@ export async function askForRepair(given: Supervision, attempt: Attempt): Promis
   const { host, facts, prepared, startedAt } = given;
   const { adapter } = prepared.chosen;
   const { stopper, meter } = attempt;
-  if (!host.config.reports.repair || !RESUMED.includes(adapter.kind) || attempt.conversation() === null) return;
+  if (!host.config.reports.repair || !adapter.goesOn || attempt.conversation() === null) return;
   const left = startedAt + prepared.policy.timeoutSeconds * 1000 - host.now() - SPARE_MS;
   if (stopper.reason !== null || meter.exceeded() !== null || left < LEAST_MS) return;
   if (attempt.hearing.heard === null) {

@@ -1,5 +1,6 @@
 /** Who the next stage of an OUTPUT envelope is: what config's `stages` say, else an agent, a team or a role of that name (DECISIONS §9). Pure. */
-import type { AgentKind, Config } from '../core/config.ts';
+import { CLI_KINDS } from '../core/agent-kinds.ts';
+import type { Config } from '../core/config.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Routing } from '../core/task.ts';
 
@@ -41,9 +42,6 @@ const unknown = (code: Refusal['code'], message: string, hint: string | null = n
   refusal: { code, message, hint },
 });
 
-/** Agents that need no entry in config, by the names of their programs. */
-const PROGRAMS = ['claude', 'codex', 'gemini', 'opencode'] as const satisfies readonly AgentKind[];
-
 /** Names are compared as those of agents are, in any case. */
 const find = (known: readonly string[], name: string): string | undefined =>
   known.find((other) => other === name) ?? known.find((other) => other.toLowerCase() === name.toLowerCase());
@@ -56,7 +54,8 @@ function byName(config: Config, stage: string, name: string): Stage {
   if (team !== undefined) return { kind: 'routed', routing: { team } };
   const role = find([...new Set(Object.values(config.agents).flatMap(({ roles }) => roles))], name);
   if (role !== undefined) return { kind: 'routed', routing: { role } };
-  const program = PROGRAMS.find((kind) => kind === name);
+  // These need no entry in config.
+  const program = CLI_KINDS.find((kind) => kind === name);
   if (program !== undefined) return { kind: 'routed', routing: { agent: program } };
   const stages = Object.keys(config.stages);
   const known = [

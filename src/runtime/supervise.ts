@@ -124,13 +124,12 @@ function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attem
 
 /** What of the budget cannot be held while the agent works, and why. */
 function budgetNotHeld({ chosen, budget, limit, price }: Supervision['prepared'], isMetered: boolean): string[] {
-  const { usage, kind } = chosen.adapter;
+  const { usage, kind, streamsDollars } = chosen.adapter;
   const isInDollars = budget.maxCostUsd !== null || limit !== null;
   if (!isInDollars && budget.maxTokens === null) return [];
   if (usage === 'never') return [`budget: an agent of kind ${kind} does not tell what it uses`];
   if (usage !== 'streamed' && !isMetered) return ['budget while it works: its use is known only after each turn'];
-  // opencode tells dollars on the way, the others tokens.
-  if (isInDollars && price === null && kind !== 'opencode') {
+  if (isInDollars && price === null && !streamsDollars) {
     return [
       'budget in dollars while it works: no price is known for its model; its dollars are known only after each turn',
     ];

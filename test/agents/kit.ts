@@ -18,7 +18,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AgentSign, TurnRequest } from '../../src/agents/adapter.ts';
-import type { AgentKind } from '../../src/core/config.ts';
+import type { AgentKind } from '../../src/core/agent-kinds.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { startProgram } from '../../src/process/start.ts';
 import { type Ended, type Exit, MARK, type Program } from '../../src/process/types.ts';

@@ -1,10 +1,10 @@
 /** What each program is started with: the flags of every access, going on with a conversation, and what config adds. */
 import { describe, expect, test } from 'vitest';
 import type { Launch, TurnRequest } from '../../src/agents/adapter.ts';
-import { ADAPTERS, adapterFor, providerKinds } from '../../src/agents/index.ts';
-import type { AgentKind } from '../../src/core/config.ts';
-import { AGENT_KINDS } from '../../src/core/config.ts';
+import { ADAPTERS, adapterFor, kindOfProvider, programOf } from '../../src/agents/index.ts';
+import { AGENT_KINDS, type AgentKind, CLI_KINDS } from '../../src/core/agent-kinds.ts';
 import type { Access } from '../../src/core/policy.ts';
+import { Provider } from '../../src/protocol/aop2/schema.ts';
 import { agentOf, programAdapter, requestOf } from './reading.ts';
 
 const launch = (kind: AgentKind, fields: Partial<TurnRequest> = {}): Launch =>
@@ -16,7 +16,6 @@ const WRITE: Access = { readPaths: ['/ws/repo'], writePaths: ['/ws/repo'], netwo
 const READ: Access = { readPaths: ['/ws/repo', '/ws/lib'], writePaths: [], network: 'NONE' };
 const WIDE: Access = { readPaths: ['/ws/repo'], writePaths: ['/ws/repo', '/ws/out'], network: 'FULL' };
 const NARROW: Access = { readPaths: ['/ws/repo'], writePaths: ['/ws/repo/src'], network: 'RESTRICTED' };
-const PROGRAMS = ['claude', 'codex', 'gemini', 'opencode'] as const;
 
 test('every kind of config has its adapter, by its own name', () => {
   for (const [kind, adapter] of Object.entries(ADAPTERS)) expect(adapter.kind).toBe(kind);
@@ -24,7 +23,7 @@ test('every kind of config has its adapter, by its own name', () => {
 });
 
 test('a provider of aop2 is a kind of agent, or for config to say', () => {
-  expect(providerKinds).toEqual({
+  expect(Object.fromEntries(Provider.options.map((provider) => [provider, kindOfProvider(provider)]))).toEqual({
     CLAUDE: 'claude',
     CODEX: 'codex',
     GEMINI: 'gemini',
@@ -32,9 +31,10 @@ test('a provider of aop2 is a kind of agent, or for config to say', () => {
     LOCAL: null,
     OTHER: null,
   });
-  for (const [provider, kind] of Object.entries(providerKinds)) {
-    if (kind !== null) expect(adapterFor(kind).provider).toBe(provider);
-  }
+});
+
+test('a kind of which config need not say anything is known by its program, and no other is', () => {
+  expect(AGENT_KINDS.filter((kind) => programOf(kind) !== null)).toEqual(CLI_KINDS);
 });
 
 describe('claude', () => {
@@ -412,14 +412,14 @@ describe("Baton's own tools", () => {
     expect(broken.env['OPENCODE_CONFIG_CONTENT']).toBeUndefined();
   });
 
-  test.each(PROGRAMS)('%s: nothing of them where there are none', (kind) => {
+  test.each(CLI_KINDS)('%s: nothing of them where there are none', (kind) => {
     const made = launch(kind);
     expect(JSON.stringify([made.command, made.env, made.files])).not.toMatch(/mcp/i);
   });
 });
 
 describe('all of them', () => {
-  const KINDS = ['command', ...PROGRAMS] as const;
+  const KINDS = ['command', ...CLI_KINDS] as const;
 
   test.each(KINDS)('%s: the prompt is never an argument, whatever it looks like and however long it is', (kind) => {
     for (const prompt of ['--help', '-x', `- ${'x'.repeat(200_000)}`]) {

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AgentSign } from '../../src/agents/adapter.ts';
-import type { AgentKind } from '../../src/core/config.ts';
+import { type AgentKind, CLI_KINDS } from '../../src/core/agent-kinds.ts';
 import { isPermanent } from '../../src/core/laws/retries.ts';
 import { CAPTURES, captureOf, exitsOf, ofKind, requestOf, signsOf, signsOfCapture } from './reading.ts';
 
@@ -304,7 +304,7 @@ test('claude counts a message once, however many lines it comes in, and knows mo
 
 test('the last words of standard error are in the message, bounded and without control characters', () => {
   const long = `${'noise '.repeat(2000)}\n\u001b[31mpanic:\u001b[0m out of\u0007 luck\n`;
-  for (const kind of ['claude', 'codex', 'gemini', 'opencode', 'command'] as const) {
+  for (const kind of [...CLI_KINDS, 'command' as const]) {
     const signs = signsOf(kind, { stdout: [], stderr: [Buffer.from(long)], exit: { code: 101, signal: null } });
     const [error] = ofKind(signs, 'error');
     expect(error?.code).toBe('E_PROCESS_CRASH');

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentSign, ProgramAdapter, TurnRequest } from '../../src/agents/adapter.ts';
 import { ADAPTERS } from '../../src/agents/index.ts';
-import { type AgentKind, ConfigSchema } from '../../src/core/config.ts';
+import type { AgentKind } from '../../src/core/agent-kinds.ts';
+import { ConfigSchema } from '../../src/core/config.ts';
 
 export const CAPTURES = join(import.meta.dirname, 'captures');
 
