@@ -12,7 +12,7 @@ export interface Ran {
 }
 
 /** What the test's own surroundings must not decide. */
-const NEUTRAL = { FORCE_COLOR: undefined, NO_COLOR: undefined, BATON_DIR: undefined };
+export const NEUTRAL = { FORCE_COLOR: undefined, NO_COLOR: undefined, BATON_DIR: undefined };
 
 export function baton(
   args: readonly string[],

@@ -7,7 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../src/core/version.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { example } from '../helpers/documents.ts';
-import { baton, fixture } from './baton.ts';
+import { fixture } from './baton.ts';
+import { batonHere } from './here.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'baton-cli-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -21,16 +22,16 @@ type M = {
 };
 
 describe('baton', () => {
-  test('--version', () => {
-    expect(baton(['--version'])).toMatchObject({ exit: 0, out: `${VERSION}\n` });
+  test('--version', async () => {
+    expect(await batonHere(['--version'])).toMatchObject({ exit: 0, out: `${VERSION}\n` });
   });
 
-  test('--help lists the commands, and each has help of its own', () => {
-    const help = baton(['--help']);
+  test('--help lists the commands, and each has help of its own', async () => {
+    const help = await batonHere(['--help']);
     expect(help.exit).toBe(0);
     for (const command of ['check', 'convert', 'schema', 'prompt', 'demo', 'run', 'work', 'logs', 'report']) {
       expect(help.out).toContain(`  ${command}`);
-      const own = baton([command, '--help']);
+      const own = await batonHere([command, '--help']);
       expect([own.exit, own.out.startsWith(`Usage: baton ${command}`)]).toEqual([0, true]);
     }
   });
@@ -41,24 +42,24 @@ describe('baton', () => {
     [['convert', '--to', 'poem'], /'poem' is invalid/, null],
     [['convert'], /'--to <dialect>' not specified/, null],
     [['prompt'], /missing required argument 'file'/, null],
-  ])('wrong usage %j is one sentence, with exit code 2', (args, message, hint) => {
-    const ran = baton(args);
+  ])('wrong usage %j is one sentence, with exit code 2', async (args, message, hint) => {
+    const ran = await batonHere(args);
     expect([ran.exit, ran.out]).toEqual([2, '']);
     expect(ran.err).toMatch(message);
     if (hint) expect(ran.err).toMatch(hint);
-    const json = baton([...args, '--json']);
+    const json = await batonHere([...args, '--json']);
     const { error } = JSON.parse(json.err) as { error: Record<string, unknown> };
     expect([json.exit, error['code'], Object.keys(error)]).toEqual([2, 'E_USAGE', ['code', 'message', 'hint']]);
   });
 
-  test('without a command shows help and exits 2', () => {
-    expect(baton([])).toMatchObject({ exit: 2 });
+  test('without a command shows help and exits 2', async () => {
+    expect(await batonHere([])).toMatchObject({ exit: 2 });
   });
 });
 
 describe('baton check', () => {
-  test('prints M for every message, in order', () => {
-    const { exit, json } = baton(
+  test('prints M for every message, in order', async () => {
+    const { exit, json } = await batonHere(
       ['check', '--json', '-'],
       `${example('output-bug-node.yaml')}\n#STATE:save:k:v:persistent\n`,
     );
@@ -71,11 +72,11 @@ describe('baton check', () => {
     expect(messages[1]?.value).toEqual({ name: 'STATE', params: ['save', 'k', 'v'], limit: null, persistent: true });
   });
 
-  test('exits 1 when one is invalid, or there is none', () => {
-    const invalid = baton(['check', '--json'], '#STATE:load');
+  test('exits 1 when one is invalid, or there is none', async () => {
+    const invalid = await batonHere(['check', '--json'], '#STATE:load');
     expect([invalid.exit, (invalid.json() as { messages: M[] }).messages[0]?.problems[0]?.code]).toEqual([1, 'E002']);
-    expect(baton(['check'], '#STATE:list\n#STATE:load\n#STATE:list').exit).toBe(1);
-    const none = baton(['check', '--json'], 'words');
+    expect((await batonHere(['check'], '#STATE:list\n#STATE:load\n#STATE:list')).exit).toBe(1);
+    const none = await batonHere(['check', '--json'], 'words');
     expect([none.exit, (none.json() as { messages: M[] }).messages]).toEqual([
       1,
       [
@@ -88,34 +89,35 @@ describe('baton check', () => {
     ]);
   });
 
-  test('reads several files, and says which is which', () => {
-    const { messages } = baton([
-      'check',
-      '--json',
-      fixture('aop2-response.json'),
-      fixture('aop1-search.txt'),
-    ]).json() as { messages: (M & { file: string })[] };
+  test('reads several files, and says which is which', async () => {
+    const { messages } = (
+      await batonHere(['check', '--json', fixture('aop2-response.json'), fixture('aop1-search.txt')])
+    ).json() as { messages: (M & { file: string })[] };
     expect(messages.map((m) => m.file)).toEqual([fixture('aop2-response.json'), fixture('aop1-search.txt')]);
   });
 
-  test('speaks to people without colour where there is no terminal, and lets no escape through', () => {
-    const { out } = baton(['check'], '\x1b[31m#ASK\x1b[0m\n{"aop_version":"2.0.2-C","message_type":"\\u001b[31mTASK"}');
+  test('speaks to people without colour where there is no terminal, and lets no escape through', async () => {
+    const { out } = await batonHere(
+      ['check'],
+      '\x1b[31m#ASK\x1b[0m\n{"aop_version":"2.0.2-C","message_type":"\\u001b[31mTASK"}',
+    );
     expect(out).not.toContain('\x1b');
     expect(out).toMatch(/^invalid command ASK 1\n {2}error \/params\/0: .* E002\n/);
   });
 
-  test('counts tokens where a value could be over its limit, whatever the value', () => {
-    const check = (value: string): number | null => baton(['check'], `#STATE:save:k:${value}\n`).exit;
+  test('counts tokens where a value could be over its limit, whatever the value', async () => {
+    const check = async (value: string): Promise<number | null> =>
+      (await batonHere(['check'], `#STATE:save:k:${value}\n`)).exit;
     expect([
-      check('word '.repeat(30)),
-      check('word '.repeat(31)),
-      check('<|endoftext|> is the name of a token'),
-      check('x'.repeat(100_000)),
+      await check('word '.repeat(30)),
+      await check('word '.repeat(31)),
+      await check('<|endoftext|> is the name of a token'),
+      await check('x'.repeat(100_000)),
     ]).toEqual([0, 1, 0, 1]);
   });
 
-  test('takes as many messages as there are', () => {
-    const { exit, json } = baton(['check', '--json'], '#STATE:list\n'.repeat(150_000));
+  test('takes as many messages as there are', async () => {
+    const { exit, json } = await batonHere(['check', '--json'], '#STATE:list\n'.repeat(150_000));
     expect([exit, (json() as { messages: M[] }).messages.length]).toEqual([0, 150_000]);
   });
 
@@ -133,8 +135,8 @@ describe('baton check', () => {
   test.each([
     ['a file that is not there', 'missing.txt', 4, 'E_FILE_NOT_FOUND', 'there is no file missing.txt'],
     ['a folder', '.', 2, 'E_USAGE', 'expected a file, got the folder .'],
-  ])('%s', (_, file, exit, code, message) => {
-    const ran = baton(['check', file, '--json'], '', dir);
+  ])('%s', async (_, file, exit, code, message) => {
+    const ran = await batonHere(['check', file, '--json'], '', dir);
     expect([ran.exit, ran.out, (JSON.parse(ran.err) as { error: unknown }).error]).toEqual([
       exit,
       '',
@@ -144,14 +146,14 @@ describe('baton check', () => {
 });
 
 describe('baton convert', () => {
-  test.each(['task', 'prompt'])('a TASK to %s', (to) => {
-    const { exit, json } = baton(['convert', fixture('aop2-task-full.json'), '--to', to, '--json']);
+  test.each(['task', 'prompt'])('a TASK to %s', async (to) => {
+    const { exit, json } = await batonHere(['convert', fixture('aop2-task-full.json'), '--to', to, '--json']);
     const { output, lost } = json();
     expect([exit, Array.isArray(lost)]).toEqual([0, true]);
     expect(detect(typeof output === 'string' ? output : JSON.stringify(output))[0]?.valid).toBe(true);
   });
 
-  test.each(['response', 'aop1', 'aof', 'output'])('a report of every dialect to %s', (to) => {
+  test.each(['response', 'aop1', 'aof', 'output'])('a report of every dialect to %s', async (to) => {
     const completion = JSON.stringify({
       protocol: 'aof',
       version: 1,
@@ -167,36 +169,36 @@ describe('baton convert', () => {
       completion,
       example('output-bug-brief.yaml'),
     ]) {
-      const { exit, json } = baton(['convert', '--to', to, '--json'], source);
+      const { exit, json } = await batonHere(['convert', '--to', to, '--json'], source);
       const { output } = json();
       const text = typeof output === 'string' ? output : JSON.stringify(output);
       expect([exit, detect(text).every((m) => m.valid)]).toEqual([0, true]);
     }
   });
 
-  test('a v1 prompt to a TASK', () => {
-    const { exit, json } = baton(['convert', '--to', 'task', '--json'], 'task: Fix it\nagent: emma\n');
+  test('a v1 prompt to a TASK', async () => {
+    const { exit, json } = await batonHere(['convert', '--to', 'task', '--json'], 'task: Fix it\nagent: emma\n');
     expect([exit, json()]).toEqual([0, { output: expect.objectContaining({ message_type: 'TASK' }), lost: [] }]);
   });
 
-  test('a TASK that fails its schema falls back to a prompt, with its event', () => {
+  test('a TASK that fails its schema falls back to a prompt, with its event', async () => {
     const broken = example('aop2-task-minimal.json').replace('"LOW"', '"low"');
-    const { exit, json } = baton(['convert', '--to', 'prompt', '--json'], broken);
+    const { exit, json } = await batonHere(['convert', '--to', 'prompt', '--json'], broken);
     expect([exit, json()]).toEqual([
       0,
       expect.objectContaining({ event: expect.objectContaining({ event: 'VERSION_FALLBACK' }) }),
     ]);
-    expect(baton(['convert', '--to', 'task'], broken).exit).toBe(1);
+    expect((await batonHere(['convert', '--to', 'task'], broken)).exit).toBe(1);
   });
 
-  test('prints the text alone, and what is lost on standard error', () => {
-    const ran = baton(['convert', fixture('aop2-response.json'), '--to', 'aop1', '--type', 'code']);
+  test('prints the text alone, and what is lost on standard error', async () => {
+    const ran = await batonHere(['convert', fixture('aop2-response.json'), '--to', 'aop1', '--type', 'code']);
     expect(ran.out).toMatch(/^\[AOP:START\] 2026-02-26T12:35:01Z\n/);
     expect(ran.err).toMatch(/^lost: .*artifacts/);
   });
 
-  test('says what the source does not, where it is told', () => {
-    const { json } = baton([
+  test('says what the source does not, where it is told', async () => {
+    const { json } = await batonHere([
       'convert',
       fixture('aop1-search.txt'),
       '--to',
@@ -212,8 +214,8 @@ describe('baton convert', () => {
     expect(json()['output']).toMatchObject({ task_id: 'T-1', session_id: 'S-1', agent: { name: 'emma' } });
   });
 
-  test('what cannot be converted is refused with a reason', () => {
-    const ran = baton(['convert', '--to', 'aop1', '--json'], '#STATE:list');
+  test('what cannot be converted is refused with a reason', async () => {
+    const ran = await batonHere(['convert', '--to', 'aop1', '--json'], '#STATE:list');
     expect([ran.exit, (JSON.parse(ran.err) as { error: unknown }).error]).toEqual([
       1,
       expect.objectContaining({ code: 'E_NOT_CONVERTIBLE', message: expect.stringContaining('got command STATE') }),
@@ -222,8 +224,8 @@ describe('baton convert', () => {
 });
 
 describe('baton schema', () => {
-  test('lists the message types, and prints each as JSON Schema 2020-12', () => {
-    const names = baton(['schema', '--json']).json() as unknown as string[];
+  test('lists the message types, and prints each as JSON Schema 2020-12', async () => {
+    const names = (await batonHere(['schema', '--json'])).json() as unknown as string[];
     expect(names).toEqual(
       expect.arrayContaining([
         'TASK',
@@ -237,15 +239,15 @@ describe('baton schema', () => {
       ]),
     );
     for (const name of names) {
-      expect(baton(['schema', name, '--json']).json()).toMatchObject({
+      expect((await batonHere(['schema', name, '--json'])).json()).toMatchObject({
         $schema: 'https://json-schema.org/draft/2020-12/schema',
         title: name,
       });
     }
   });
 
-  test('of a TASK forbids unknown fields and enforces x_, in every object', () => {
-    const schema = baton(['schema', 'TASK', '--json']).json();
+  test('of a TASK forbids unknown fields and enforces x_, in every object', async () => {
+    const schema = (await batonHere(['schema', 'TASK', '--json'])).json();
     const objects: Record<string, unknown>[] = [];
     const visit = (node: unknown): void => {
       if (node === null || typeof node !== 'object') return;
@@ -263,23 +265,23 @@ describe('baton schema', () => {
     }
   });
 
-  test('of something unknown', () => {
-    const ran = baton(['schema', 'task']);
+  test('of something unknown', async () => {
+    const ran = await batonHere(['schema', 'task']);
     expect([ran.exit, ran.err]).toEqual([4, expect.stringContaining('did you mean TASK?')]);
   });
 });
 
 describe('baton prompt', () => {
-  test('prints what an agent would get', () => {
-    const ran = baton(['prompt', fixture('aop2-task-full.json'), '--json']);
+  test('prints what an agent would get', async () => {
+    const ran = await batonHere(['prompt', fixture('aop2-task-full.json'), '--json']);
     expect([ran.exit, ran.json()]).toEqual([
       0,
       { prompt: expect.stringMatching(/^Task: TASK-001\n[\s\S]*\[AOP:STATUS\] success\|failure\|partial/) },
     ]);
   });
 
-  test('refuses what is no TASK', () => {
-    const ran = baton(['prompt', fixture('aop1-search.txt')]);
+  test('refuses what is no TASK', async () => {
+    const ran = await batonHere(['prompt', fixture('aop1-search.txt')]);
     expect([ran.exit, ran.out, ran.err]).toEqual([
       1,
       '',

@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baton, MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { batonHere } from './here.ts';
 
 let dir: string;
 const CONFIG = `agents:
@@ -33,16 +34,19 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-const say = (line: string, ...options: string[]): Ran => baton(['do', line, ...options], '', dir);
-const answer = (line: string, ...options: string[]): Record<string, unknown> => say(line, '--json', ...options).json();
+const say = (line: string, ...options: string[]): Promise<Ran> => batonHere(['do', line, ...options], '', dir);
+const answer = async (line: string, ...options: string[]): Promise<Record<string, unknown>> =>
+  (await say(line, '--json', ...options)).json();
 const script = (name: string, text: string): void => {
   writeFileSync(join(dir, name), `#!/bin/sh\ncat > /dev/null\n${text}\n`);
   chmodSync(join(dir, name), 0o755);
 };
 const read = (name: string): string => readFileSync(join(dir, name), 'utf8');
-const events = (session: string): { type: string; by: string; byKind: string; detail: Record<string, unknown> }[] =>
-  baton(['events', '--session', session, '--json'], '', dir)
-    .out.trim()
+const events = async (
+  session: string,
+): Promise<{ type: string; by: string; byKind: string; detail: Record<string, unknown> }[]> =>
+  (await batonHere(['events', '--session', session, '--json'], '', dir)).out
+    .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
 
@@ -53,39 +57,39 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 }
 
 describe('a person', () => {
-  test('gives commands; each answer is the last line of the document’s form, and JSON has three fields', () => {
-    expect(say('#STATE:save:db:postgres')).toMatchObject({ exit: 0, out: 'saved:db\n', err: '' });
-    expect(answer('#STATE:load:db')).toEqual({ reply: 'postgres', commands: ['#STATE:load:db'], clarify: null });
-    expect(say('#STATE:load:db', '--session', 'other').out).toBe('not_found\n');
-    expect(say('#VERSION').out).toBe('v1.1.0\n');
+  test('gives commands; each answer is the last line of the document’s form, and JSON has three fields', async () => {
+    expect(await say('#STATE:save:db:postgres')).toMatchObject({ exit: 0, out: 'saved:db\n', err: '' });
+    expect(await answer('#STATE:load:db')).toEqual({ reply: 'postgres', commands: ['#STATE:load:db'], clarify: null });
+    expect((await say('#STATE:load:db', '--session', 'other')).out).toBe('not_found\n');
+    expect((await say('#VERSION')).out).toBe('v1.1.0\n');
   });
 
-  test('speaks in plain words; what is not clear is asked back, and nothing is done', () => {
-    say('#STATE:save:db:postgres');
-    expect(say('what did I save?')).toMatchObject({ exit: 0, out: expect.stringContaining('db') });
-    const asked = say('fix the thing', '--json');
+  test('speaks in plain words; what is not clear is asked back, and nothing is done', async () => {
+    await say('#STATE:save:db:postgres');
+    expect(await say('what did I save?')).toMatchObject({ exit: 0, out: expect.stringContaining('db') });
+    const asked = await say('fix the thing', '--json');
     expect(asked.exit).toBe(3);
     expect(asked.json()).toMatchObject({ commands: [], clarify: expect.stringMatching(/\?$/) });
-    expect(baton(['task', 'list', '--json'], '', dir).out.trim()).toBe('[]');
+    expect((await batonHere(['task', 'list', '--json'], '', dir)).out.trim()).toBe('[]');
   });
 
-  test('--dry-run only shows the commands', () => {
-    const dry = say("ask emma to fix the login bug, it's urgent", '--dry-run', '--json');
+  test('--dry-run only shows the commands', async () => {
+    const dry = await say("ask emma to fix the login bug, it's urgent", '--dry-run', '--json');
     expect(dry.exit).toBe(0);
     expect(dry.json()['commands']).toEqual([expect.stringMatching(/^#DELEGATE:emma:.*:P0$/)]);
-    expect(baton(['task', 'list', '--json'], '', dir).out.trim()).toBe('[]');
-    expect(say('#STATE:save:a:b', '--dry-run').out).toBe('#STATE:save:a:b\n');
-    expect(say('#STATE:list').out).toBe('none\n');
-    expect(say('#NOPE', '--dry-run').exit).toBe(3);
+    expect((await batonHere(['task', 'list', '--json'], '', dir)).out.trim()).toBe('[]');
+    expect((await say('#STATE:save:a:b', '--dry-run')).out).toBe('#STATE:save:a:b\n');
+    expect((await say('#STATE:list')).out).toBe('none\n');
+    expect((await say('#NOPE', '--dry-run')).exit).toBe(3);
   });
 
-  test('speaks for an agent with --as, and is written down as the person', () => {
-    expect(say('#LOCK:src/a.js', '--as', 'qa').out).toBe('locked\n');
-    expect(say('#LOCK:src/a.js', '--as', 'emma').out).toBe('busy:qa\n');
-    expect(say('#UNLOCK:src/a.js', '--as', 'emma').out).toBe('not_owner\n');
-    expect(say('#LOCK:src/b.js', '--as', 'or\u001b[2Jx')).toMatchObject({ exit: 2, out: '' });
-    say('#BROADCAST:news:hello', '--as', 'qa');
-    expect(events('default').find(({ type }) => type === 'session.sent')).toMatchObject({
+  test('speaks for an agent with --as, and is written down as the person', async () => {
+    expect((await say('#LOCK:src/a.js', '--as', 'qa')).out).toBe('locked\n');
+    expect((await say('#LOCK:src/a.js', '--as', 'emma')).out).toBe('busy:qa\n');
+    expect((await say('#UNLOCK:src/a.js', '--as', 'emma')).out).toBe('not_owner\n');
+    expect(await say('#LOCK:src/b.js', '--as', 'or\u001b[2Jx')).toMatchObject({ exit: 2, out: '' });
+    await say('#BROADCAST:news:hello', '--as', 'qa');
+    expect((await events('default')).find(({ type }) => type === 'session.sent')).toMatchObject({
       by: 'user as qa',
       byKind: 'person',
       detail: { from: 'qa' },
@@ -105,8 +109,8 @@ describe('a person', () => {
     ['an export outside', '#CONTEXT:export:../out.ctx', /^#ERROR:E00[25]:.+\n$/],
     ['an export by an absolute path', '#CONTEXT:export:/tmp/out.ctx', /^#ERROR:E00[25]:.+\n$/],
     ['a limit above 100', '#REPORT:all:progress:limit=500', /^#ERROR:E004:max_limit_100\n$/],
-  ])('%s is one clear line, exit 3', (_, line, said) => {
-    expect(say(line)).toMatchObject({ exit: 3, out: expect.stringMatching(said), err: '' });
+  ])('%s is one clear line, exit 3', async (_, line, said) => {
+    expect(await say(line)).toMatchObject({ exit: 3, out: expect.stringMatching(said), err: '' });
   });
 
   test.each([
@@ -114,21 +118,21 @@ describe('a person', () => {
     ['anchors', 'version: "1.1.0"\nstate: &a { x: 1 }\nmore: *a\n'],
     ['no YAML', '{{{{'],
     ['nothing', ''],
-  ])('a context file with %s is not imported', (_, text) => {
+  ])('a context file with %s is not imported', async (_, text) => {
     writeFileSync(join(dir, 'in.ctx'), text);
-    expect(say('#CONTEXT:import:./in.ctx')).toMatchObject({
+    expect(await say('#CONTEXT:import:./in.ctx')).toMatchObject({
       exit: 3,
       out: expect.stringMatching(/^#ERROR:E00\d:.+\n$/),
     });
-    expect(say('#STATE:list').out).toBe('none\n');
+    expect((await say('#STATE:list')).out).toBe('none\n');
   });
 
-  test('a session that has no name, or one that a terminal would act upon, is refused', () => {
-    expect(say('#STATE:list', '--session', 'a\u001b[31m')).toMatchObject({ exit: 2, out: '' });
-    expect(say('#STATE:list', '--session', ' ')).toMatchObject({ exit: 2, out: '' });
-    expect(say('#STATE:list', '--session', 'x'.repeat(257))).toMatchObject({ exit: 2, out: '' });
+  test('a session that has no name, or one that a terminal would act upon, is refused', async () => {
+    expect(await say('#STATE:list', '--session', 'a\u001b[31m')).toMatchObject({ exit: 2, out: '' });
+    expect(await say('#STATE:list', '--session', ' ')).toMatchObject({ exit: 2, out: '' });
+    expect(await say('#STATE:list', '--session', 'x'.repeat(257))).toMatchObject({ exit: 2, out: '' });
     // It is no path: nothing is written outside of the data folder.
-    expect(say('#STATE:save:a:b', '--session', '../../x')).toMatchObject({ exit: 0, out: 'saved:a\n' });
+    expect(await say('#STATE:save:a:b', '--session', '../../x')).toMatchObject({ exit: 0, out: 'saved:a\n' });
     const [log = ''] = readdirSync(join(dir, '.baton/logs/sessions'));
     expect(read(`.baton/logs/sessions/${log}`)).toMatch(/^\[[^\]]+\] \[#STATE:save:a:b\] \[saved:a\] \[\d+ms\]\n$/);
   });
@@ -157,7 +161,7 @@ const cli = `${process.execPath} ${MAIN}`;
 const told = (name: string, call: string): string => `${call} > ${name}.out 2>&1; echo $? >> ${name}.out`;
 
 describe('a run', () => {
-  test('speaks for itself in its own session, through its door; what it locks is free when it ends', () => {
+  test('speaks for itself in its own session, through its door; what it locks is free when it ends', async () => {
     script(
       'emma.sh',
       [
@@ -177,8 +181,8 @@ describe('a run', () => {
         `for i in $(seq 200); do grep -q '"waiters","1",null' .baton/events/* && echo free > hung.out && break; sleep 0.05; done`,
       ].join('\n'),
     );
-    say('#LOCK:src/b.js:600', '--as', 'qa', '--session', 'work');
-    baton(['run', 'Do it', '--agent', 'emma', '--session', 'work'], '', dir);
+    await say('#LOCK:src/b.js:600', '--as', 'qa', '--session', 'work');
+    await batonHere(['run', 'Do it', '--agent', 'emma', '--session', 'work'], '', dir);
     expect(read('lock.out')).toBe('locked\n0\n');
     expect(read('save.out')).toBe('{"reply":"saved:who","commands":["#STATE:save:who:emma"],"clarify":null}\n0\n');
     expect(read('as.out')).toMatch(/--as is for people.*E_PERMISSION_DENIED[\s\S]*\n3\n$/);
@@ -195,42 +199,42 @@ describe('a run', () => {
       .filter((line) => line.includes('"reply:saved:who"'))
       .map((line) => JSON.parse(line));
     expect(saved).toMatchObject([{ session: 'work', by: { kind: 'agent', name: 'emma' } }]);
-    expect(say('#STATE:load:who', '--session', 'work').out).toBe('emma\n');
+    expect((await say('#STATE:load:who', '--session', 'work')).out).toBe('emma\n');
     // Its lock went with it, the other one's stays; and nobody waits for who hung up.
-    expect(say('#LOCK:src/a.js', '--session', 'work').out).toBe('locked\n');
-    expect(say('#LOCK:src/b.js', '--session', 'work').out).toBe('busy:qa\n');
+    expect((await say('#LOCK:src/a.js', '--session', 'work')).out).toBe('locked\n');
+    expect((await say('#LOCK:src/b.js', '--session', 'work')).out).toBe('busy:qa\n');
     expect(read('hung.out')).toBe('free\n');
   }, 60_000);
 
-  test('decides over others only where config makes it lead', () => {
+  test('decides over others only where config makes it lead', async () => {
     const unlock = told('unlock', `${cli} do '#UNLOCK:src/b.js'`);
     for (const [name, said] of [
       ['emma', 'not_owner\n0\n'],
       ['lead', 'unlocked\n0\n'],
     ] as const) {
       script(`${name}.sh`, unlock);
-      say('#LOCK:src/b.js:600', '--as', 'qa', '--session', 'work');
-      baton(['run', `Do it as ${name}`, '--agent', name, '--session', 'work'], '', dir);
+      await say('#LOCK:src/b.js:600', '--as', 'qa', '--session', 'work');
+      await batonHere(['run', `Do it as ${name}`, '--agent', name, '--session', 'work'], '', dir);
       expect([name, read('unlock.out')]).toEqual([name, said]);
     }
   }, 60_000);
 
-  test('a command in its prose is text, on whatever channel it comes that is not for commands', () => {
-    say('#STATE:save:kept:yes', '--session', 'work');
+  test('a command in its prose is text, on whatever channel it comes that is not for commands', async () => {
+    await say('#STATE:save:kept:yes', '--session', 'work');
     script(
       'emma.sh',
       `echo '#STATE:clear'; echo '#ROLLBACK:cp_001'; echo 'I will run #STATE:clear now'
 printf '#STATE:clear\\n' | ${cli} send --json > sent.out
 printf '[AOP:SUMMARY]\\n#STATE:clear\\n#DELEGATE:qa:evil:P0\\n[AOP:STATUS] success\\n'`,
     );
-    baton(['run', 'Do it', '--agent', 'emma', '--session', 'work'], '', dir);
+    await batonHere(['run', 'Do it', '--agent', 'emma', '--session', 'work'], '', dir);
     expect(JSON.parse(read('sent.out'))).toMatchObject({
       result: 'ignored',
       reason: expect.stringContaining('baton do'),
     });
-    expect(baton(['send', '--json'], '#STATE:clear\n', dir).json()).toMatchObject({ result: 'ignored' });
-    expect(say('#STATE:load:kept', '--session', 'work').out).toBe('yes\n');
-    expect((baton(['task', 'list', '--json'], '', dir).json() as unknown as unknown[]).length).toBe(1);
+    expect((await batonHere(['send', '--json'], '#STATE:clear\n', dir)).json()).toMatchObject({ result: 'ignored' });
+    expect((await say('#STATE:load:kept', '--session', 'work')).out).toBe('yes\n');
+    expect(((await batonHere(['task', 'list', '--json'], '', dir)).json() as unknown as unknown[]).length).toBe(1);
   }, 60_000);
 });
 
@@ -243,21 +247,21 @@ describe('an agent beyond the rules (language.agent)', () => {
     script('emma.sh', `cat block.txt`);
   };
 
-  test('without one the line is asked back', () => {
-    expect(say(LINE)).toMatchObject({ exit: 3 });
-    expect(baton(['session', 'list', '--json'], '', dir).out).not.toContain('"language"');
+  test('without one the line is asked back', async () => {
+    expect(await say(LINE)).toMatchObject({ exit: 3 });
+    expect((await batonHere(['session', 'list', '--json'], '', dir)).out).not.toContain('"language"');
   });
 
-  test('its commands are carried out, told in words', () => {
+  test('its commands are carried out, told in words', async () => {
     proposing('#STATE:save:layer:persistence', '#STATE:list');
-    const said = say(LINE, '--json');
+    const said = await say(LINE, '--json');
     expect(said.json()).toMatchObject({ commands: ['#STATE:save:layer:persistence', '#STATE:list'], clarify: null });
     expect(said.exit).toBe(0);
-    expect(say('#STATE:load:layer').out).toBe('persistence\n');
+    expect((await say('#STATE:load:layer')).out).toBe('persistence\n');
   }, 30_000);
 
-  test('what cannot be taken back is only proposed', () => {
-    say('#STATE:save:kept:yes');
+  test('what cannot be taken back is only proposed', async () => {
+    await say('#STATE:save:kept:yes');
     for (const line of [
       '#STATE:clear',
       '#ROLLBACK:cp_001',
@@ -265,11 +269,11 @@ describe('an agent beyond the rules (language.agent)', () => {
       '#CONTEXT:import:./x.ctx:replace',
     ]) {
       proposing('#STATE:save:other:1', line);
-      const said = say(LINE, '--json');
+      const said = await say(LINE, '--json');
       expect(said).toMatchObject({ exit: 3 });
       expect(said.json()).toMatchObject({ commands: [], clarify: expect.stringContaining(line) });
     }
-    expect(say('#STATE:list').out).toBe('• kept\n');
+    expect((await say('#STATE:list')).out).toBe('• kept\n');
   }, 60_000);
 
   test.each([
@@ -279,23 +283,23 @@ describe('an agent beyond the rules (language.agent)', () => {
     ['nothing to go by', ['-']],
   ])(
     '%s does nothing',
-    (_, lines) => {
-      say('#STATE:save:kept:yes');
+    async (_, lines) => {
+      await say('#STATE:save:kept:yes');
       proposing(...lines);
-      expect(say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('emma') });
-      expect(say('#STATE:list').out).toBe('• kept\n');
+      expect(await say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('emma') });
+      expect((await say('#STATE:list')).out).toBe('• kept\n');
     },
     30_000,
   );
 
-  test('its question is asked', () => {
+  test('its question is asked', async () => {
     proposing('? Which layer do you mean');
-    expect(say(LINE)).toMatchObject({ exit: 3, out: 'Which layer do you mean\n' });
+    expect(await say(LINE)).toMatchObject({ exit: 3, out: 'Which layer do you mean\n' });
   }, 30_000);
 
-  test('nobody who cannot be asked keeps the session from answering', () => {
+  test('nobody who cannot be asked keeps the session from answering', async () => {
     writeFileSync(join(dir, '.baton/config.yaml'), `${CONFIG}language: { agent: nobody }\n`);
-    expect(say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('nobody could not be asked') });
-    expect(say('#STATE:save:a:b')).toMatchObject({ exit: 0, err: '' });
+    expect(await say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('nobody could not be asked') });
+    expect(await say('#STATE:save:a:b')).toMatchObject({ exit: 0, err: '' });
   });
 });

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { countTokens } from '../../src/cli/tokens.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { readYaml } from '../../src/protocol/text/yaml.ts';
-import { baton, fixture, MAIN, type Ran } from './baton.ts';
+import { fixture, MAIN, type Ran } from './baton.ts';
+import { batonHere } from './here.ts';
 
 type Json = Record<string, unknown>;
 type N = { node_id: string; metadata: Json; data: Json; handoff: Json; lineage: Json } & Json;
@@ -26,11 +27,11 @@ stages: { implementation-triad: { agent: emma }, test-engineer: emma }
 node_types: { ReleaseNote: [version, highlights] }
 `;
 
-const graph = (args: readonly string[], input = ''): Ran => baton(['graph', ...args], input, dir);
-const add = (text: string, ...options: string[]): Ran => graph(['add', '-', ...options], text);
-const show = (id: string): N => graph(['show', id, '--json']).json() as N;
-const list = (...options: string[]): string[] =>
-  (JSON.parse(graph(['list', '--json', ...options]).out) as N[]).map(({ node_id: id }) => id);
+const graph = (args: readonly string[], input = ''): Promise<Ran> => batonHere(['graph', ...args], input, dir);
+const add = (text: string, ...options: string[]): Promise<Ran> => graph(['add', '-', ...options], text);
+const show = async (id: string): Promise<N> => (await graph(['show', id, '--json'])).json() as N;
+const list = async (...options: string[]): Promise<string[]> =>
+  (JSON.parse((await graph(['list', '--json', ...options])).out) as N[]).map(({ node_id: id }) => id);
 
 const BUG = 'bug_login_500_20251028_103045';
 const FIX = 'implementation_bug_fix_20251028_140000';
@@ -62,32 +63,32 @@ function expectWithin(written: unknown, kept: unknown, path = ''): void {
 }
 
 describe('there and back', () => {
-  test('the bug brief of the document', () => {
-    const added = graph(['add', fixture('output-bug-node.yaml'), '--json']);
+  test('the bug brief of the document', async () => {
+    const added = await graph(['add', fixture('output-bug-node.yaml'), '--json']);
     expect([added.exit, added.err]).toEqual([0, '']);
     const { type: _, ...written } = valueIn(bug, 0);
-    expectWithin(written, show(BUG));
-    expect(added.json()).toEqual(show(BUG));
-    expect(show(BUG)['data']).toEqual(written['data']);
-    expect(show(BUG).lineage).toMatchObject({ created_from_nodes: [], consumed_by_nodes: [] });
-    expect(list()).toEqual([BUG]);
-    expect(graph(['show', BUG]).out).toContain('Login form returns 500 error');
+    expectWithin(written, await show(BUG));
+    expect(added.json()).toEqual(await show(BUG));
+    expect((await show(BUG))['data']).toEqual(written['data']);
+    expect((await show(BUG)).lineage).toMatchObject({ created_from_nodes: [], consumed_by_nodes: [] });
+    expect(await list()).toEqual([BUG]);
+    expect((await graph(['show', BUG])).out).toContain('Login form returns 500 error');
   });
 
-  test('the uncertainty of the document is asked about, and its envelope with it', () => {
-    const added = graph(['add', fixture('output-uncertainty.yaml')]);
+  test('the uncertainty of the document is asked about, and its envelope with it', async () => {
+    const added = await graph(['add', fixture('output-uncertainty.yaml')]);
     expect(added.exit).toBe(0);
     expect(added.err).toMatch(/ask-1: Is dark mode P0 or P1/);
     const id = 'uncertainty_darkmode_priority_20251028_103000';
     const written = valueIn(readFileSync(fixture('output-uncertainty.yaml'), 'utf8'), 0);
-    expect(show(id).data).toEqual(written['data']);
-    expect(show(id).handoff['ready_for_next']).toBe(false);
-    expect(show(id).metadata['created_at']).toMatch(/^\d{4}-/);
-    const loaded = graph(['load', id]);
+    expect((await show(id)).data).toEqual(written['data']);
+    expect((await show(id)).handoff['ready_for_next']).toBe(false);
+    expect((await show(id)).metadata['created_at']).toMatch(/^\d{4}-/);
+    const loaded = await graph(['load', id]);
     expect([loaded.exit, loaded.err]).toEqual([3, expect.stringMatching(/0\.85, got 0\.75.*ready_for_next.*ask-1/)]);
   });
 
-  test('the design summary of the document, with its references, handed on to its stage', () => {
+  test('the design summary of the document, with its references, handed on to its stage', async () => {
     const [adr, spec, id] = [
       'adr_store_20251028_110000',
       'specification_api_20251028_113000',
@@ -142,37 +143,39 @@ OUTPUT:
       adrs: [${adr}]
       specifications: [${spec}]
 `;
-    const added = add(text, '--json');
+    const added = await add(text, '--json');
     expect(added.exit).toBe(0);
     expect((JSON.parse(added.out) as N[]).map(({ node_id: each }) => each)).toEqual([adr, spec, id]);
     const { type: _, ...written } = valueIn(text, 2);
-    expectWithin(written, show(id));
-    expect(show(id)['_references']).toEqual(written['_references']);
-    expect(show(adr).lineage['consumed_by_nodes']).toEqual([id]);
-    const tasks = JSON.parse(baton(['task', 'list', '--json'], '', dir).out) as Json[];
+    expectWithin(written, await show(id));
+    expect((await show(id))['_references']).toEqual(written['_references']);
+    expect((await show(adr)).lineage['consumed_by_nodes']).toEqual([id]);
+    const tasks = JSON.parse((await batonHere(['task', 'list', '--json'], '', dir)).out) as Json[];
     expect(tasks).toMatchObject([
       { agent: 'emma', status: 'ready', title: expect.stringMatching(/^implementation-triad/) },
     ]);
     expect(added.err).toContain(tasks[0]?.['id']);
   });
 
-  test('the HITL gate of the document, and its approval', () => {
+  test('the HITL gate of the document, and its approval', async () => {
     const id = 'adrs_summary_20251028_120000';
-    expect(add(block(id).replace('\ndata: {', '\ndata: { key_decisions: [a], implementation_plan: b,')).exit).toBe(0);
-    const asked = graph(['add', fixture('output-approval-gate.yaml')]);
+    expect(
+      (await add(block(id).replace('\ndata: {', '\ndata: { key_decisions: [a], implementation_plan: b,'))).exit,
+    ).toBe(0);
+    const asked = await graph(['add', fixture('output-approval-gate.yaml')]);
     expect([asked.exit, asked.err]).toEqual([
       0,
       expect.stringMatching(/ask-1: Do you approve this architecture design\?/),
     ]);
-    expect(graph(['load', id]).exit).toBe(3);
-    expect(graph(['add', fixture('output-approved.yaml')]).exit).toBe(0);
-    expect(show(id)['approval']).toBe('approved');
-    expect(graph(['load', id]).exit).toBe(0);
+    expect((await graph(['load', id])).exit).toBe(3);
+    expect((await graph(['add', fixture('output-approved.yaml')])).exit).toBe(0);
+    expect((await show(id))['approval']).toBe('approved');
+    expect((await graph(['load', id])).exit).toBe(0);
   });
 
-  test('without markers: YAML, JSON, an array of both kinds of change', () => {
+  test('without markers: YAML, JSON, an array of both kinds of change', async () => {
     const yaml = block(BUG, 'BugBrief').split('\n').slice(1, -2).join('\n');
-    expect(add(yaml.replace('type: add_node\n', '')).exit).toBe(0);
+    expect((await add(yaml.replace('type: add_node\n', ''))).exit).toBe(0);
     const node = {
       node_id: FIX,
       node_type: 'Implementation',
@@ -180,33 +183,36 @@ OUTPUT:
       data: { summary: 'x\n[/GRAPH_UPDATE]\n' },
     };
     const edge = { type: 'add_edge', source: BUG, target: FIX, relation: 'explains' };
-    expect(add(JSON.stringify([{ ...node, lineage: { created_from_node: BUG } }, edge])).exit).toBe(0);
-    expect(show(FIX).data).toEqual(node.data);
-    expect(show(BUG).lineage['consumed_by_nodes']).toEqual([FIX]);
-    expect(graph(['show', BUG]).out).toMatch(/→ implementation_bug_fix_20251028_140000 {2}explains/);
+    expect((await add(JSON.stringify([{ ...node, lineage: { created_from_node: BUG } }, edge]))).exit).toBe(0);
+    expect((await show(FIX)).data).toEqual(node.data);
+    expect((await show(BUG)).lineage['consumed_by_nodes']).toEqual([FIX]);
+    expect((await graph(['show', BUG])).out).toMatch(/→ implementation_bug_fix_20251028_140000 {2}explains/);
   });
 
-  test('an update changes what it says and nothing else, and what was made from it is stale', () => {
-    add(`${bug}${block(FIX, 'Implementation', from(BUG))}`);
-    expect(list('--stale')).toEqual([]);
-    const updated = add(`type: update_node\nnode_id: ${BUG}\ndata: { priority: LOW }\n`);
+  test('an update changes what it says and nothing else, and what was made from it is stale', async () => {
+    await add(`${bug}${block(FIX, 'Implementation', from(BUG))}`);
+    expect(await list('--stale')).toEqual([]);
+    const updated = await add(`type: update_node\nnode_id: ${BUG}\ndata: { priority: LOW }\n`);
     expect([updated.exit, updated.out]).toEqual([0, expect.stringMatching(`^updated ${BUG} `)]);
-    expect(show(BUG).data).toMatchObject({ priority: 'LOW', complexity_estimate: 'SIMPLE' });
-    expect(list('--stale')).toEqual([FIX]);
-    expect(graph(['list', '--stale']).out).toMatch(/stale/);
-    expect(graph(['load', FIX]).err).toMatch(/stale/);
+    expect((await show(BUG)).data).toMatchObject({ priority: 'LOW', complexity_estimate: 'SIMPLE' });
+    expect(await list('--stale')).toEqual([FIX]);
+    expect((await graph(['list', '--stale'])).out).toMatch(/stale/);
+    expect((await graph(['load', FIX])).err).toMatch(/stale/);
   });
 
-  test('warnings are told, and a type of the project is a registered one', () => {
-    const added = add(
+  test('warnings are told, and a type of the project is a registered one', async () => {
+    const added = await add(
       'node_id: note_one_20251028_103045\nnode_type: ReleaseNote\nmetadata: { created_by: me, confidence: 1 }\ndata: { version: "1" }\n',
     );
     expect(added.exit).toBe(0);
     expect(added.err).toMatch(/data\/highlights: a ReleaseNote should have highlights E_FIELD_MISSING/);
     expect(added.err).not.toMatch(/E_UNREGISTERED_TYPE/);
     expect(
-      add('node_id: x_y_20251028_103045\nnode_type: Strange\nmetadata: { created_by: me, confidence: 1 }\ndata: {}\n')
-        .err,
+      (
+        await add(
+          'node_id: x_y_20251028_103045\nnode_type: Strange\nmetadata: { created_by: me, confidence: 1 }\ndata: {}\n',
+        )
+      ).err,
     ).toMatch(/E_UNREGISTERED_TYPE[\s\S]*E_EVIDENCE_MISSING/);
   });
 });
@@ -214,11 +220,11 @@ OUTPUT:
 describe('bad input: one sentence, and nothing is added', () => {
   // One folder for all of them: none of them leaves anything.
   let shared: string;
-  beforeAll(() => {
+  beforeAll(async () => {
     shared = realpathSync(mkdtempSync(join(tmpdir(), 'baton graph ')));
     mkdirSync(join(shared, '.baton'));
     writeFileSync(join(shared, '.baton/config.yaml'), CONFIG);
-    expect(baton(['graph', 'add', '-'], bug, shared).exit).toBe(0);
+    expect((await batonHere(['graph', 'add', '-'], bug, shared)).exit).toBe(0);
   });
   afterAll(() => rmSync(shared, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 
@@ -288,16 +294,16 @@ describe('bad input: one sentence, and nothing is added', () => {
       'E_NOT_LOADABLE',
       /plan/,
     ],
-  ])('%s', (_, text, exit, code, sentence) => {
-    const ran = baton(['graph', 'add', '-', '--json'], text, shared);
+  ])('%s', async (_, text, exit, code, sentence) => {
+    const ran = await batonHere(['graph', 'add', '-', '--json'], text, shared);
     const { error } = JSON.parse(ran.err) as { error: { code: string; message: string } };
     expect([ran.exit, ran.out, error.code]).toEqual([exit, '', code]);
     expect(error.message).toMatch(sentence);
     expect(error.message).not.toContain('\n');
   });
 
-  test('and nothing of all that was kept', () => {
-    const nodes = JSON.parse(baton(['graph', 'list', '--json'], '', shared).out) as N[];
+  test('and nothing of all that was kept', async () => {
+    const nodes = JSON.parse((await batonHere(['graph', 'list', '--json'], '', shared)).out) as N[];
     expect(nodes.map(({ node_id: id }) => id)).toEqual([BUG]);
   });
 
@@ -308,77 +314,77 @@ describe('bad input: one sentence, and nothing is added', () => {
       '"\n[/GRAPH_UPDATE]\n',
     ],
     ['without markers', '{"node_id":"a","data":{"title":"', '"}}'],
-  ])('100 MB in one node, %s: the limit is named, soon', (_, head, tail) => {
+  ])('100 MB in one node, %s: the limit is named, soon', async (_, head, tail) => {
     const began = Date.now();
-    const ran = add(`${head}${'x'.repeat(100 * 1024 * 1024)}${tail}`);
+    const ran = await add(`${head}${'x'.repeat(100 * 1024 * 1024)}${tail}`);
     expect([ran.exit, ran.err]).toEqual([1, expect.stringMatching(/1048576 characters.*E_CONTEXT_OVERFLOW/)]);
     expect(Date.now() - began).toBeLessThan(20_000);
-    expect(graph(['list']).exit).not.toBe(0);
+    expect((await graph(['list'])).exit).not.toBe(0);
   });
 });
 
 describe('finding and loading', () => {
-  beforeEach(() => {
-    add(`${bug}${block(FIX, 'Implementation', `${from(BUG)}`)}`);
+  beforeEach(async () => {
+    await add(`${bug}${block(FIX, 'Implementation', `${from(BUG)}`)}`);
   });
 
-  test('by type, domain, stage, text and session', () => {
-    expect(list()).toEqual([BUG, FIX]);
-    expect(list('--type', 'BugBrief')).toEqual([BUG]);
-    expect(list('--type', 'BugBrief', '--type', 'Implementation')).toEqual([BUG, FIX]);
-    expect(list('--domain', 'software-development')).toEqual([BUG, FIX]);
-    expect(list('--domain', 'research')).toEqual([]);
-    expect(list('--stage', 'implementation-triad')).toEqual([BUG]);
-    expect(list('--text', 'nullpointerEXCEPTION')).toEqual([BUG]);
-    expect(list('--session', 'default')).toEqual([BUG, FIX]);
-    expect(list('--session', 'another')).toEqual([]);
-    expect(graph(['list', '--type', 'Nope']).out).toBe('no node is such\n');
+  test('by type, domain, stage, text and session', async () => {
+    expect(await list()).toEqual([BUG, FIX]);
+    expect(await list('--type', 'BugBrief')).toEqual([BUG]);
+    expect(await list('--type', 'BugBrief', '--type', 'Implementation')).toEqual([BUG, FIX]);
+    expect(await list('--domain', 'software-development')).toEqual([BUG, FIX]);
+    expect(await list('--domain', 'research')).toEqual([]);
+    expect(await list('--stage', 'implementation-triad')).toEqual([BUG]);
+    expect(await list('--text', 'nullpointerEXCEPTION')).toEqual([BUG]);
+    expect(await list('--session', 'default')).toEqual([BUG, FIX]);
+    expect(await list('--session', 'another')).toEqual([]);
+    expect((await graph(['list', '--type', 'Nope'])).out).toBe('no node is such\n');
   });
 
-  test('into a session, where it builds upon nothing of another', () => {
-    expect(add(block('adr_x_20251028_100000'), '--session', 'far').exit).toBe(0);
-    expect(show('adr_x_20251028_100000')['session']).toBe('far');
+  test('into a session, where it builds upon nothing of another', async () => {
+    expect((await add(block('adr_x_20251028_100000'), '--session', 'far')).exit).toBe(0);
+    expect((await show('adr_x_20251028_100000'))['session']).toBe('far');
     const upon = block('adr_y_20251028_100000', 'ADR', from('adr_x_20251028_100000'));
-    const refused = add(upon, '--session', 'near');
+    const refused = await add(upon, '--session', 'near');
     expect([refused.exit, refused.err]).toEqual([3, expect.stringMatching(/session near.*of the session far/)]);
-    expect(add(upon, '--session', 'far').exit).toBe(0);
-    expect(list('--session', 'far')).toEqual(['adr_x_20251028_100000', 'adr_y_20251028_100000']);
+    expect((await add(upon, '--session', 'far')).exit).toBe(0);
+    expect(await list('--session', 'far')).toEqual(['adr_x_20251028_100000', 'adr_y_20251028_100000']);
   });
 
-  test('just what is required, and every gap', () => {
-    const loaded = graph(['load', BUG, '--require', 'summary,acceptance_criteria']);
+  test('just what is required, and every gap', async () => {
+    const loaded = await graph(['load', BUG, '--require', 'summary,acceptance_criteria']);
     expect(loaded.exit).toBe(0);
     const read = readYaml(loaded.out);
     expect(read.ok && Object.keys(read.value as Json)).toEqual(['summary', 'acceptance_criteria']);
-    expect(graph(['load', BUG, '--json']).json()).toEqual(show(BUG));
-    const refused = graph(['load', BUG, '--require', 'plan,summary,budget', '--json']);
+    expect((await graph(['load', BUG, '--json'])).json()).toEqual(await show(BUG));
+    const refused = await graph(['load', BUG, '--require', 'plan,summary,budget', '--json']);
     expect(refused.exit).toBe(3);
     expect(refused.err).toMatch(/E_NOT_LOADABLE.*data\.plan.*data\.budget/);
-    expect(graph(['load', 'nothing']).exit).toBe(4);
-    expect(graph(['load', BUG, '--require', 'a,,b']).exit).toBe(2);
+    expect((await graph(['load', 'nothing'])).exit).toBe(4);
+    expect((await graph(['load', BUG, '--require', 'a,,b'])).exit).toBe(2);
   });
 
-  test('who uses it is written down, as the person who says so', () => {
-    add(block('review_fix_20251028_150000', 'Review'));
-    expect(graph(['load', FIX, '--as', 'review_fix_20251028_150000']).exit).toBe(0);
-    expect(show(FIX).lineage['consumed_by_nodes']).toEqual(['review_fix_20251028_150000']);
-    const task = baton(['task', 'add', '--title', 'use it', '--json'], '', dir).json()['id'] as string;
-    expect(graph(['load', BUG, '--as', task]).exit).toBe(0);
-    const events = baton(['events', '--json'], '', dir)
-      .out.trim()
+  test('who uses it is written down, as the person who says so', async () => {
+    await add(block('review_fix_20251028_150000', 'Review'));
+    expect((await graph(['load', FIX, '--as', 'review_fix_20251028_150000'])).exit).toBe(0);
+    expect((await show(FIX)).lineage['consumed_by_nodes']).toEqual(['review_fix_20251028_150000']);
+    const task = (await batonHere(['task', 'add', '--title', 'use it', '--json'], '', dir)).json()['id'] as string;
+    expect((await graph(['load', BUG, '--as', task])).exit).toBe(0);
+    const events = (await batonHere(['events', '--json'], '', dir)).out
+      .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Json);
     expect(events.filter(({ type }) => type === 'node.loaded')).toMatchObject([
       { by: 'user as review_fix_20251028_150000' },
       { by: `user as ${task}`, task },
     ]);
-    expect(graph(['load', BUG, '--as', 'nobody']).exit).toBe(4);
-    expect(graph(['load', BUG, '--as', BUG]).exit).toBe(3);
+    expect((await graph(['load', BUG, '--as', 'nobody'])).exit).toBe(4);
+    expect((await graph(['load', BUG, '--as', BUG])).exit).toBe(3);
   });
 });
 
-test('lineage both ways, to the run, the cost and the files behind a node', () => {
-  add(bug);
+test('lineage both ways, to the run, the cost and the files behind a node', async () => {
+  await add(bug);
   const id = 'implementation_fix_20251028_140000';
   writeFileSync(
     join(dir, 'emma.sh'),
@@ -416,17 +422,17 @@ END
     },
   };
   // A node of another session is none of an agent's: the brief is one of its own.
-  const refused = baton(['run', '-'], JSON.stringify(task), dir);
+  const refused = await batonHere(['run', '-'], JSON.stringify(task), dir);
   expect(refused.exit).not.toBe(0);
   rmSync(join(dir, 'fix.txt'), { force: true });
-  const ran = baton(
+  const ran = await batonHere(
     ['run', '-'],
     JSON.stringify({ ...task, session: { ...task.session, session_id: 'default' } }),
     dir,
   );
   expect([ran.exit, ran.err]).toEqual([0, expect.anything()]);
-  add(block('test_results_fix_20251028_150000', 'TestResults', from(id)));
-  const { nodes, edges } = graph(['lineage', id, '--json']).json() as { nodes: N[]; edges: Json[] };
+  await add(block('test_results_fix_20251028_150000', 'TestResults', from(id)));
+  const { nodes, edges } = (await graph(['lineage', id, '--json'])).json() as { nodes: N[]; edges: Json[] };
   expect(nodes.map(({ node_id: each }) => each).sort()).toEqual([BUG, id, 'test_results_fix_20251028_150000'].sort());
   expect(edges).toEqual(
     expect.arrayContaining([
@@ -440,17 +446,17 @@ END
     agent: 'emma',
     files: [{ path: 'fix.txt', status: 'CREATED' }],
   });
-  const { out } = graph(['lineage', id]);
+  const { out } = await graph(['lineage', id]);
   expect(out).toMatch(
     /^implementation_fix_20251028_140000\n {2}Implementation 0\.95 by architect\n[\s\S]*TASK-[\d-]+-r1 by emma[\s\S]*files: fix\.txt \(created\)/,
   );
   expect(out).toMatch(/Comes from\n {2}└─ bug_login_500[\s\S]*Led to\n {2}└─ test_results_fix/);
-  expect(graph(['lineage', id, '--up']).out).not.toMatch(/Led to/);
-  expect((graph(['lineage', BUG, '--hops', '1', '--json']).json()['nodes'] as N[]).map((each) => each.node_id)).toEqual(
-    [BUG, id],
-  );
-  expect(graph(['lineage', 'nothing']).exit).toBe(4);
-  expect(graph(['lineage', BUG, '--hops', 'x']).exit).toBe(2);
+  expect((await graph(['lineage', id, '--up'])).out).not.toMatch(/Led to/);
+  expect(
+    ((await graph(['lineage', BUG, '--hops', '1', '--json'])).json()['nodes'] as N[]).map((each) => each.node_id),
+  ).toEqual([BUG, id]);
+  expect((await graph(['lineage', 'nothing'])).exit).toBe(4);
+  expect((await graph(['lineage', BUG, '--hops', 'x'])).exit).toBe(2);
 });
 
 describe('within a run it is the run that speaks', () => {
@@ -459,8 +465,8 @@ describe('within a run it is the run that speaks', () => {
   const mine = 'implementation_fix_20251028_140000';
 
   /** Runs an agent that calls these commands, and keeps what each of them says. */
-  function run(calls: Readonly<Record<string, string>>): Ran {
-    add(bug);
+  async function run(calls: Readonly<Record<string, string>>): Promise<Ran> {
+    await add(bug);
     writeFileSync(join(dir, 'node.txt'), block(mine, 'Implementation', from(BUG)));
     writeFileSync(join(dir, 'yes.txt'), block('approval_bug_20251028_140000', 'Approval'));
     const lines = Object.entries(calls).map(
@@ -469,11 +475,11 @@ describe('within a run it is the run that speaks', () => {
     const report = "printf '[AOP:SUMMARY] Fixed.\\n[AOP:DETAILS_FILE] none\\n[AOP:STATUS] success\\n'";
     writeFileSync(join(dir, 'emma.sh'), ['#!/bin/sh', 'cat > /dev/null', ...lines, report, ''].join('\n'));
     chmodSync(join(dir, 'emma.sh'), 0o755);
-    return baton(['run', 'fix it', '--agent', 'emma', '--session', 'default'], '', dir);
+    return await batonHere(['run', 'fix it', '--agent', 'emma', '--session', 'default'], '', dir);
   }
 
-  test('for its own task and session, and never as somebody else', () => {
-    const ran = run({
+  test('for its own task and session, and never as somebody else', async () => {
+    const ran = await run({
       load: `${cli} load ${BUG} --require summary`,
       gap: `${cli} load ${BUG} --require plan`,
       bare: `env -u BATON_SOCKET ${cli} load ${BUG} --require summary`,
@@ -487,14 +493,14 @@ describe('within a run it is the run that speaks', () => {
     expect(said('as')).toMatch(/--as is for people[\s\S]*\n3\n$/);
     expect(said('bridge')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
     expect(said('add')).toMatch(/kept implementation_fix_20251028_140000[\s\S]*\n0\n$/);
-    expect([ran.exit, list('--type', 'Implementation')]).toEqual([0, [mine]]);
-    expect(show(BUG).lineage['consumed_by_nodes']).toEqual([mine]);
+    expect([ran.exit, await list('--type', 'Implementation')]).toEqual([0, [mine]]);
+    expect((await show(BUG)).lineage['consumed_by_nodes']).toEqual([mine]);
   });
 
-  test('it sees what is of its session, and nothing of another', () => {
+  test('it sees what is of its session, and nothing of another', async () => {
     const secret = 'adr_secret_20251028_100000';
     const doubtful = block('adr_doubtful_20251028_100000').replace('confidence: 0.95', 'confidence: 0.8');
-    expect(add(`${block(secret)}${doubtful}`, '--session', 'far').exit).toBe(0);
+    expect((await add(`${block(secret)}${doubtful}`, '--session', 'far')).exit).toBe(0);
     const inbox = cli.replace(/graph$/, 'inbox');
     const seen = {
       list: `${cli} list`,
@@ -513,7 +519,7 @@ describe('within a run it is the run that speaks', () => {
       asked: `${inbox} --session far`,
       bare: `env -u BATON_SOCKET -u BATON_RUN_MARK ${cli} show ${secret}`,
     };
-    expect(run({ ...seen, ...refused }).exit).toBe(0);
+    expect((await run({ ...seen, ...refused })).exit).toBe(0);
     for (const name of Object.keys(seen)) {
       expect(said(name), name).toMatch(/\n0\n$/);
       expect(said(name), name).not.toMatch(/secret|doubtful/);
@@ -523,35 +529,41 @@ describe('within a run it is the run that speaks', () => {
     for (const name of Object.keys(refused))
       expect(said(name), name).toMatch(/^[^\n]*E_PERMISSION_DENIED[\s\S]*\n3\n$/);
     // A person sees all of it.
-    expect(list()).toEqual(expect.arrayContaining([secret, BUG]));
-    expect(baton(['inbox', '--json'], '', dir).json()).toHaveLength(1);
+    expect(await list()).toEqual(expect.arrayContaining([secret, BUG]));
+    expect((await batonHere(['inbox', '--json'], '', dir)).json()).toHaveLength(1);
   });
 
-  test.each(['', 'env -u BATON_SOCKET '])('a summary is the run’s, and counts when that has ended well (%s)', (how) => {
-    const summed = { one: `${how}${cli} bridge --type BugBrief --json`, two: `${how}${cli} bridge --type BugBrief` };
-    const ran = run({ ...summed, none: `${cli} list --type DesignSummary --json` });
-    expect(said('one')).toMatch(/the graph takes it when this run has ended well\n0\n$/);
-    expect(said('two')).toMatch(/^OUTPUT:[\s\S]*the graph takes it when this run has ended well\n0\n$/);
-    expect(said('none')).toBe('[]\n0\n');
-    expect(ran.exit).toBe(0);
-    const made = list('--type', 'DesignSummary').map(show);
-    expect(made).toMatchObject(
-      Array.from({ length: 2 }, () => ({ task: expect.stringMatching(/^TASK-/), run: expect.stringMatching(/-r1$/) })),
-    );
+  test.each(['', 'env -u BATON_SOCKET '])(
+    'a summary is the run’s, and counts when that has ended well (%s)',
+    async (how) => {
+      const summed = { one: `${how}${cli} bridge --type BugBrief --json`, two: `${how}${cli} bridge --type BugBrief` };
+      const ran = await run({ ...summed, none: `${cli} list --type DesignSummary --json` });
+      expect(said('one')).toMatch(/the graph takes it when this run has ended well\n0\n$/);
+      expect(said('two')).toMatch(/^OUTPUT:[\s\S]*the graph takes it when this run has ended well\n0\n$/);
+      expect(said('none')).toBe('[]\n0\n');
+      expect(ran.exit).toBe(0);
+      const made = await Promise.all((await list('--type', 'DesignSummary')).map(show));
+      expect(made).toMatchObject(
+        Array.from({ length: 2 }, () => ({
+          task: expect.stringMatching(/^TASK-/),
+          run: expect.stringMatching(/-r1$/),
+        })),
+      );
 
-    writeFileSync(join(dir, 'emma.sh'), `#!/bin/sh\n${summed.one} > one.out\nexit 3\n`);
-    expect(baton(['run', 'fail', '--agent', 'emma', '--session', 'default'], '', dir).exit).not.toBe(0);
-    expect(said('one')).toContain('DesignSummary');
-    expect(list('--type', 'DesignSummary')).toHaveLength(2);
-  });
+      writeFileSync(join(dir, 'emma.sh'), `#!/bin/sh\n${summed.one} > one.out\nexit 3\n`);
+      expect((await batonHere(['run', 'fail', '--agent', 'emma', '--session', 'default'], '', dir)).exit).not.toBe(0);
+      expect(said('one')).toContain('DesignSummary');
+      expect(await list('--type', 'DesignSummary')).toHaveLength(2);
+    },
+  );
 
-  test('a person’s word is not its to say, and then nothing of it is taken', () => {
-    const ran = run({
+  test('a person’s word is not its to say, and then nothing of it is taken', async () => {
+    const ran = await run({
       add: `${cli} add node.txt`,
       yes: `env -u BATON_SOCKET ${cli} add yes.txt`,
     });
     expect(said('yes')).toMatch(/kept approval_bug_20251028_140000[\s\S]*\n0\n$/);
-    expect([ran.exit, list()]).toEqual([3, [BUG]]);
+    expect([ran.exit, await list()]).toEqual([3, [BUG]]);
     expect(ran.err).toMatch(/would be a person's or Baton's own word/);
   });
 });
@@ -578,17 +590,17 @@ describe('the bridge', () => {
     data: { component_name: 'API', purpose: 'To talk to it.', interfaces: ['GET /tasks'] },
     lineage: { created_from_node: 'adr_choice1_20251028_110000' },
   };
-  beforeEach(() => {
-    expect(add(JSON.stringify([...[1, 2, 3, 4, 5, 6].map((i) => adr(i)), spec])).exit).toBe(0);
+  beforeEach(async () => {
+    expect((await add(JSON.stringify([...[1, 2, 3, 4, 5, 6].map((i) => adr(i)), spec]))).exit).toBe(0);
   });
-  const bridge = (...args: string[]): N & { output: { _meta: Json; _handoff: Json } } => {
-    const ran = graph(['bridge', '--json', ...args]);
+  const bridge = async (...args: string[]): Promise<N & { output: { _meta: Json; _handoff: Json } }> => {
+    const ran = await graph(['bridge', '--json', ...args]);
     expect([ran.exit, ran.err.includes('baton:')]).toEqual([0, false]);
-    return ran.json() as ReturnType<typeof bridge>;
+    return ran.json() as Awaited<ReturnType<typeof bridge>>;
   };
 
-  test('one summary of ADRs and specifications, as in the document', () => {
-    const made = bridge('--type', 'ADR', '--type', 'Specification');
+  test('one summary of ADRs and specifications, as in the document', async () => {
+    const made = await bridge('--type', 'ADR', '--type', 'Specification');
     const all = [...[1, 2, 3, 4, 5, 6].map((i) => `adr_choice${i}_20251028_110000`), spec.node_id];
     expect(made.node_id).toMatch(/^design_summary_\d{8}_\d{6}$/);
     expect(made).toMatchObject({
@@ -603,17 +615,18 @@ describe('the bridge', () => {
       next_stage: 'implementation-triad',
       detail_nodes: { specifications: [spec.node_id] },
     });
-    expect(show(spec.node_id).lineage['consumed_by_nodes']).toEqual([made.node_id]);
+    expect((await show(spec.node_id)).lineage['consumed_by_nodes']).toEqual([made.node_id]);
     const { output: _, ...node } = made;
-    expect(show(made.node_id)).toEqual(node);
+    expect(await show(made.node_id)).toEqual(node);
     expect(
-      graph(['load', made.node_id, '--require', 'key_decisions,architecture_overview,implementation_guidance']).exit,
+      (await graph(['load', made.node_id, '--require', 'key_decisions,architecture_overview,implementation_guidance']))
+        .exit,
     ).toBe(0);
   });
 
-  test('within the tokens it is given; what is too little names the least', () => {
+  test('within the tokens it is given; what is too little names the least', async () => {
     for (const tokens of [2_000, 1_400, 1_100]) {
-      const made = bridge('--type', 'ADR', '--tokens', String(tokens));
+      const made = await bridge('--type', 'ADR', '--tokens', String(tokens));
       const { node_id, node_type, metadata, data, handoff, lineage, _references } = made;
       const written = { type: 'add_node', node_id, node_type, metadata, data, handoff, lineage, _references };
       expect(countTokens(JSON.stringify(written))).toBeLessThanOrEqual(tokens);
@@ -625,38 +638,38 @@ describe('the bridge', () => {
         });
       }
     }
-    const before = list('--type', 'DesignSummary');
-    const refused = graph(['bridge', '--type', 'ADR', '--tokens', '60', '--json']);
+    const before = await list('--type', 'DesignSummary');
+    const refused = await graph(['bridge', '--type', 'ADR', '--tokens', '60', '--json']);
     expect(refused.exit).toBe(3);
     const { error } = JSON.parse(refused.err) as { error: { code: string; message: string } };
     expect(error.code).toBe('E_CONTEXT_OVERFLOW');
-    expect(list('--type', 'DesignSummary')).toEqual(before);
+    expect(await list('--type', 'DesignSummary')).toEqual(before);
     const least = /at least (\d+)/.exec(error.message)?.[1] ?? '';
-    expect(bridge('--type', 'ADR', '--tokens', least).data['key_decisions']).toHaveLength(5);
+    expect((await bridge('--type', 'ADR', '--tokens', least)).data['key_decisions']).toHaveLength(5);
   });
 
-  test('neighbours are named, what is stale is not; two summaries do not feed on each other', () => {
-    const [first, second] = [bridge('--type', 'ADR'), bridge('--type', 'ADR')];
+  test('neighbours are named, what is stale is not; two summaries do not feed on each other', async () => {
+    const [first, second] = [await bridge('--type', 'ADR'), await bridge('--type', 'ADR')];
     for (const made of [first, second]) {
       expect(made.lineage['created_from_nodes']).toHaveLength(7);
       expect(made.lineage['created_from_nodes']).toContain(spec.node_id);
     }
     expect(second.node_id).not.toBe(first.node_id);
-    add(
+    await add(
       `type: add_edge\nsource: adr_choice2_20251028_110000\ntarget: adr_choice1_20251028_110000\nrelation: supersedes\n`,
     );
-    const third = graph(['bridge', '--type', 'ADR', '--json']);
+    const third = await graph(['bridge', '--type', 'ADR', '--json']);
     expect(third.err).toMatch(
       /adr_choice1_20251028_110000 is left out: it is stale: adr_choice2_20251028_110000 supersedes it/,
     );
     expect((third.json() as N).lineage['created_from_nodes']).not.toContain('adr_choice1_20251028_110000');
-    expect(graph(['bridge', '--type', 'Nope']).exit).toBe(4);
-    expect(graph(['bridge']).exit).toBe(2);
-    expect(graph(['bridge', '--type', 'ADR', '--as', 'lower case']).exit).toBe(2);
+    expect((await graph(['bridge', '--type', 'Nope'])).exit).toBe(4);
+    expect((await graph(['bridge'])).exit).toBe(2);
+    expect((await graph(['bridge', '--type', 'ADR', '--as', 'lower case'])).exit).toBe(2);
   });
 
-  test('as another type, about a topic, to another stage; its envelope hands it on', () => {
-    const made = bridge(
+  test('as another type, about a topic, to another stage; its envelope hands it on', async () => {
+    const made = await bridge(
       '--type',
       'ADR',
       '--as',
@@ -669,16 +682,16 @@ describe('the bridge', () => {
     expect(made.node_id).toMatch(/^validation_summary_the_store_\d{8}_\d{6}$/);
     const fields = ['validation_result', 'priority_score', 'key_findings', 'recommendation', 'required_details'];
     expect(Object.keys(made.data)).toEqual(fields);
-    const { out } = graph(['bridge', '--type', 'ADR', '--next', 'test-engineer']);
+    const { out } = await graph(['bridge', '--type', 'ADR', '--next', 'test-engineer']);
     expect(detect(out)).toMatchObject([{ kind: 'OUTPUT', valid: true, problems: [] }]);
-    const sent = baton(['send', '-', '--json'], out, dir);
+    const sent = await batonHere(['send', '-', '--json'], out, dir);
     expect([sent.exit, sent.json()['result']]).toEqual([0, 'accepted']);
-    expect(JSON.parse(baton(['task', 'list', '--json'], '', dir).out)).toMatchObject([
+    expect(JSON.parse((await batonHere(['task', 'list', '--json'], '', dir)).out)).toMatchObject([
       { agent: 'emma', status: 'ready' },
     ]);
   });
 
-  test('a configured agent writes the prose; one that fails is warned about, and the rest stays', () => {
+  test('a configured agent writes the prose; one that fails is warned about, and the rest stays', async () => {
     const say = (summary: string): void => {
       const lines = [
         '[AOP:START] 2026-01-01T00:00:00Z',
@@ -693,7 +706,7 @@ describe('the bridge', () => {
       chmodSync(join(dir, 'emma.sh'), 0o755);
     };
     say('One store, many agents. All by reference.\nGuidance: Begin with the store.');
-    const made = bridge('--type', 'ADR', '--agent', 'emma');
+    const made = await bridge('--type', 'ADR', '--agent', 'emma');
     expect(made.data).toMatchObject({
       architecture_overview: 'One store, many agents. All by reference.',
       implementation_guidance: 'Begin with the store.',
@@ -701,22 +714,22 @@ describe('the bridge', () => {
     expect(made.metadata['prose_by']).toBe('emma');
     writeFileSync(join(dir, 'emma.sh'), '#!/bin/sh\nexit 3\n');
     writeFileSync(join(dir, '.baton/config.yaml'), `${CONFIG}bridge: { agent: emma }\n`);
-    const failed = graph(['bridge', '--type', 'ADR', '--json', '--topic', 'again']);
+    const failed = await graph(['bridge', '--type', 'ADR', '--json', '--topic', 'again']);
     expect(failed.exit).toBe(0);
     expect(failed.err).toMatch(/warning: emma wrote no prose/);
     expect((failed.json() as N).data['architecture_overview']).toMatch(/^A summary of 6 ADR about again\./);
-    expect(graph(['bridge', '--type', 'ADR', '--agent', 'nobody', '--topic', 'more']).err).toMatch(
+    expect((await graph(['bridge', '--type', 'ADR', '--agent', 'nobody', '--topic', 'more'])).err).toMatch(
       /warning: nobody wrote no prose/,
     );
   });
 });
 
 describe('templates', () => {
-  test('filled in, they can be added; left as they are, they cannot', () => {
-    const template = graph(['new', 'bugbrief']).out;
+  test('filled in, they can be added; left as they are, they cannot', async () => {
+    const template = (await graph(['new', 'bugbrief'])).out;
     expect(template).toMatch(/^# A BugBrief\. [\s\S]*node_id: bug_<topic>_\d{8}_\d{6} /);
-    expect(add(template)).toMatchObject({ exit: 1 });
-    const added = add(template.replaceAll(/<[^<>\n]+>/g, 'word'));
+    expect(await add(template)).toMatchObject({ exit: 1 });
+    const added = await add(template.replaceAll(/<[^<>\n]+>/g, 'word'));
     expect([added.exit, added.out]).toEqual([
       0,
       expect.stringMatching(/^added bug_word_[\s\S]*goes to implementation-triad/),
@@ -724,10 +737,12 @@ describe('templates', () => {
     expect(added.err).toMatch(/^TASK-\S+ is the task of the next stage\n$/);
   });
 
-  test('the list, a project’s own types, and the nearest to one that is not there', () => {
-    expect(graph(['new', '--json']).json()).toEqual(expect.arrayContaining(['BugBrief', 'Report', 'ReleaseNote']));
-    expect(graph(['new', 'ReleaseNote']).out).toMatch(/version: "<version>"\n {2}highlights:/);
-    expect(graph(['new', 'BugBreif'])).toMatchObject({
+  test('the list, a project’s own types, and the nearest to one that is not there', async () => {
+    expect((await graph(['new', '--json'])).json()).toEqual(
+      expect.arrayContaining(['BugBrief', 'Report', 'ReleaseNote']),
+    );
+    expect((await graph(['new', 'ReleaseNote'])).out).toMatch(/version: "<version>"\n {2}highlights:/);
+    expect(await graph(['new', 'BugBreif'])).toMatchObject({
       exit: 4,
       err: expect.stringMatching(/nearest known one is BugBrief/),
     });
@@ -735,36 +750,36 @@ describe('templates', () => {
 });
 
 describe('export', () => {
-  beforeEach(() => {
-    add(
+  beforeEach(async () => {
+    await add(
       `${bug}${block(FIX, 'Implementation', from(BUG)).replace('summary: s', 'summary: \'say "hi"] --> x\'')}${block('other_x_20251028_160000')}`,
     );
   });
 
-  test('JSON', () => {
-    const { nodes, edges } = graph(['export', '--as', 'json']).json() as { nodes: N[]; edges: Json[] };
+  test('JSON', async () => {
+    const { nodes, edges } = (await graph(['export', '--as', 'json'])).json() as { nodes: N[]; edges: Json[] };
     expect(nodes.map(({ node_id: id }) => id)).toEqual([BUG, FIX, 'other_x_20251028_160000']);
-    expect(nodes[0]).toEqual(show(BUG));
+    expect(nodes[0]).toEqual(await show(BUG));
     expect(edges).toEqual([{ from: BUG, to: FIX, relation: null }]);
-    const some = graph(['export', '--as', 'json', '--type', 'ADR']).json() as { nodes: N[]; edges: Json[] };
+    const some = (await graph(['export', '--as', 'json', '--type', 'ADR'])).json() as { nodes: N[]; edges: Json[] };
     expect([some.nodes.length, some.edges]).toEqual([1, []]);
   });
 
-  test('pictures, of all or of a lineage', () => {
-    const mermaid = graph(['export', '--as', 'mermaid']).out;
+  test('pictures, of all or of a lineage', async () => {
+    const mermaid = (await graph(['export', '--as', 'mermaid'])).out;
     expect(mermaid).toMatch(/^flowchart LR\n {2}n1\["BugBrief/);
     expect(mermaid).toContain('say #34;hi#34;#93; #45;#45;#62; x');
     expect(mermaid).toContain('  n1 --> n2\n');
-    expect(graph(['export', FIX, '--as', 'mermaid']).out).not.toContain('other_x');
-    expect(graph(['export', '--as', 'dot']).out).toMatch(/^digraph baton \{[\s\S]*say \\"hi\\"[\s\S]*\}\n$/);
-    expect(graph(['export', 'nothing', '--as', 'dot']).exit).toBe(4);
-    expect(graph(['export', '--as', 'png']).exit).toBe(2);
+    expect((await graph(['export', FIX, '--as', 'mermaid'])).out).not.toContain('other_x');
+    expect((await graph(['export', '--as', 'dot'])).out).toMatch(/^digraph baton \{[\s\S]*say \\"hi\\"[\s\S]*\}\n$/);
+    expect((await graph(['export', 'nothing', '--as', 'dot'])).exit).toBe(4);
+    expect((await graph(['export', '--as', 'png'])).exit).toBe(2);
   });
 });
 
-test('every command has help worth reading', () => {
+test('every command has help worth reading', async () => {
   for (const name of ['add', 'list', 'show', 'load', 'lineage', 'bridge', 'new', 'export']) {
-    const { exit, out } = graph([name, '--help']);
+    const { exit, out } = await graph([name, '--help']);
     expect([exit, /Examples?:/.test(out), out.includes('--json')]).toEqual([0, true, true]);
   }
 });

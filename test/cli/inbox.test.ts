@@ -13,7 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baton, MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { batonHere } from './here.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -128,13 +129,14 @@ const APPROVAL = `OUTPUT:
 
 type Json = Record<string, unknown>;
 
-const call = (...args: string[]): Ran => baton(args, '', dir);
-const inbox = (): Json[] => call('inbox', '--json').json() as unknown as Json[];
-const tasks = (...args: string[]): Json[] => call('task', 'list', '--json', ...args).json() as unknown as Json[];
+const call = (...args: string[]): Promise<Ran> => batonHere(args, '', dir);
+const inbox = async (): Promise<Json[]> => (await call('inbox', '--json')).json() as unknown as Json[];
+const tasks = async (...args: string[]): Promise<Json[]> =>
+  (await call('task', 'list', '--json', ...args)).json() as unknown as Json[];
 const prompt = (agent: string): string => readFileSync(join(dir, `${agent}.prompt`), 'utf8');
-const events = (): Json[] =>
-  call('events', '--json')
-    .out.trim()
+const events = async (): Promise<Json[]> =>
+  (await call('events', '--json')).out
+    .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Json);
 
@@ -147,26 +149,26 @@ async function until(what: string, isSo: () => boolean, ms = 20_000): Promise<vo
 }
 
 /** The architect has asked, and waits. */
-function asked(): string {
-  const ran = call('run', 'Design it', '--agent', 'architect');
+async function asked(): Promise<string> {
+  const ran = await call('run', 'Design it', '--agent', 'architect');
   expect([ran.exit, ran.err]).toEqual([
     3,
     expect.stringContaining('ask-1 waits for a person: Do you approve this architecture design?'),
   ]);
-  return String(tasks()[0]?.['id']);
+  return String((await tasks())[0]?.['id']);
 }
 
 describe('an approval gate', () => {
-  test('shown, approved, and gone on with: OUTPUT and Approval by user, the next stage is made and run', () => {
-    const task = asked();
-    expect(inbox()).toMatchObject([
+  test('shown, approved, and gone on with: OUTPUT and Approval by user, the next stage is made and run', async () => {
+    const task = await asked();
+    expect(await inbox()).toMatchObject([
       { id: 'ask-1', kind: 'approval', question: 'Do you approve this architecture design?', blocks: [task] },
     ]);
-    expect(call('inbox').out).toMatch(/ask-1 {2}approval[\s\S]*Do you approve[\s\S]*baton approve ask-1/);
-    expect(call('why', task).out).toMatch(/an answer to ask-1[\s\S]*try: baton approve ask-1/);
+    expect((await call('inbox')).out).toMatch(/ask-1 {2}approval[\s\S]*Do you approve[\s\S]*baton approve ask-1/);
+    expect((await call('why', task)).out).toMatch(/an answer to ask-1[\s\S]*try: baton approve ask-1/);
     expect(existsSync(join(dir, 'builder.prompt'))).toBe(false);
 
-    const approved = call('approve', 'ask-1', '--comment', 'go ahead', '--json').json();
+    const approved = (await call('approve', 'ask-1', '--comment', 'go ahead', '--json')).json();
     expect(approved).toMatchObject({
       id: 'ask-1',
       answer: { status: 'approved', comment: 'go ahead', by: 'user' },
@@ -181,64 +183,65 @@ describe('an approval gate', () => {
       status: 'done',
       tasks: [expect.stringMatching(/^TASK-/)],
     });
-    expect(inbox()).toEqual([]);
-    expect(call('inbox').out).toBe('Nothing waits for a person.\n');
-    const [approval] = (call('graph', 'list', '--type', 'Approval', '--json').json() as unknown as Json[]) ?? [];
+    expect(await inbox()).toEqual([]);
+    expect((await call('inbox')).out).toBe('Nothing waits for a person.\n');
+    const [approval] =
+      ((await call('graph', 'list', '--type', 'Approval', '--json')).json() as unknown as Json[]) ?? [];
     expect(approval).toMatchObject({
       metadata: { created_by: 'user', confidence: 1 },
       data: { approval_status: 'approved' },
     });
 
-    expect(call('work', '--until-empty').exit).toBe(0);
+    expect((await call('work', '--until-empty')).exit).toBe(0);
     expect(prompt('builder')).toContain('use a queue');
-    expect(tasks().map(({ status }) => status)).toEqual(['done', 'done']);
+    expect((await tasks()).map(({ status }) => status)).toEqual(['done', 'done']);
 
-    const again = call('reject', 'ask-1', '--json');
+    const again = await call('reject', 'ask-1', '--json');
     expect(again.exit).toBe(3);
     expect(JSON.parse(again.err)).toMatchObject({
       error: { code: 'E_ANSWERED', message: expect.stringMatching(/approved \(go ahead\) by user at 2/) },
     });
-    expect(call('approve', 'ask-9')).toMatchObject({ exit: 4 });
+    expect(await call('approve', 'ask-9')).toMatchObject({ exit: 4 });
   }, 60_000);
 
-  test('changes: its agent is told and asks again; rejected: called off', () => {
-    const task = asked();
-    expect(call('changes', 'ask-1', '--comment', 'keep the old API').exit).toBe(0);
-    call('work', '--until-empty');
+  test('changes: its agent is told and asks again; rejected: called off', async () => {
+    const task = await asked();
+    expect((await call('changes', 'ask-1', '--comment', 'keep the old API')).exit).toBe(0);
+    await call('work', '--until-empty');
     expect(prompt('architect')).toMatch(/You asked: Do you approve[\s\S]*asks for changes: keep the old API/);
-    expect(inbox()).toMatchObject([{ id: 'ask-2', kind: 'approval', task }]);
-    expect(call('reject', 'ask-2', '--comment', 'we do not build this').out).toMatch(/ask-2 rejected/);
-    expect(tasks()).toMatchObject([{ id: task, status: 'cancelled' }]);
-    expect(inbox()).toEqual([]);
+    expect(await inbox()).toMatchObject([{ id: 'ask-2', kind: 'approval', task }]);
+    expect((await call('reject', 'ask-2', '--comment', 'we do not build this')).out).toMatch(/ask-2 rejected/);
+    expect(await tasks()).toMatchObject([{ id: task, status: 'cancelled' }]);
+    expect(await inbox()).toEqual([]);
     expect(existsSync(join(dir, 'builder.prompt'))).toBe(false);
   }, 60_000);
 
   test('baton run --wait stays, and goes on with the next stage when it is approved', async () => {
     const ran = startBaton(['run', 'Design it', '--agent', 'architect', '--wait'], dir);
     await until('it asks', () => ran.err().includes('waits for a person: ask-1'));
-    expect(call('approve', 'ask-1').exit).toBe(0);
+    expect((await call('approve', 'ask-1')).exit).toBe(0);
     expect([await ran.ended, ran.err()]).toEqual([0, expect.stringContaining('builder')]);
-    expect(tasks().map(({ status }) => status)).toEqual(['done', 'done']);
+    expect((await tasks()).map(({ status }) => status)).toEqual(['done', 'done']);
   }, 60_000);
 
-  test('an approval OUTPUT by a person, as the document has it, is the answer', () => {
-    asked();
-    const sent = baton(['send', '-', '--json'], APPROVAL, dir);
+  test('an approval OUTPUT by a person, as the document has it, is the answer', async () => {
+    await asked();
+    const sent = await batonHere(['send', '-', '--json'], APPROVAL, dir);
     expect([sent.exit, sent.json()]).toMatchObject([0, { result: 'accepted' }]);
-    expect(inbox()).toEqual([]);
-    expect(tasks().map(({ status }) => status)).toEqual(['done', 'ready']);
-    const late = baton(['send', '-', '--json'], APPROVAL, dir);
+    expect(await inbox()).toEqual([]);
+    expect((await tasks()).map(({ status }) => status)).toEqual(['done', 'ready']);
+    const late = await batonHere(['send', '-', '--json'], APPROVAL, dir);
     expect([late.exit, late.json()]).toMatchObject([3, { reason: expect.stringContaining('answered already') }]);
-    const as = baton(['send', '-', '--json', '--as', 'architect'], APPROVAL, dir);
+    const as = await batonHere(['send', '-', '--json', '--as', 'architect'], APPROVAL, dir);
     expect(as.exit).toBe(3);
   }, 60_000);
 });
 
 describe('an uncertainty', () => {
-  test('blocks who asked until it is answered; the answer is told, and the same question is not asked twice', () => {
-    expect(call('run', 'Brief it', '--agent', 'brief').exit).toBe(3);
-    expect(tasks()).toMatchObject([{ status: 'blocked' }]);
-    expect(inbox()).toMatchObject([
+  test('blocks who asked until it is answered; the answer is told, and the same question is not asked twice', async () => {
+    expect((await call('run', 'Brief it', '--agent', 'brief')).exit).toBe(3);
+    expect(await tasks()).toMatchObject([{ status: 'blocked' }]);
+    expect(await inbox()).toMatchObject([
       {
         id: 'ask-1',
         kind: 'uncertainty',
@@ -250,14 +253,14 @@ describe('an uncertainty', () => {
       },
     ]);
     // Nothing but an answer brings it on.
-    call('work', '--until-empty');
-    expect(tasks()).toMatchObject([{ status: 'blocked' }]);
-    expect(call('answer', 'ask-1', 'P0 (Critical)').exit).toBe(0);
-    call('work', '--until-empty');
+    await call('work', '--until-empty');
+    expect(await tasks()).toMatchObject([{ status: 'blocked' }]);
+    expect((await call('answer', 'ask-1', 'P0 (Critical)')).exit).toBe(0);
+    await call('work', '--until-empty');
     expect(prompt('brief')).toMatch(
       /You asked: Is dark mode P0 or P1\?.*\nThe answer \(by a person\): P0 \(Critical\)/,
     );
-    expect(tasks()).toMatchObject([{ status: 'done', agent: 'brief' }]);
+    expect(await tasks()).toMatchObject([{ status: 'done', agent: 'brief' }]);
 
     const envelope = {
       aop_version: '2.0.2-C',
@@ -275,15 +278,15 @@ describe('an uncertainty', () => {
       },
       execution_policy: { max_retries: 1, retry_backoff_seconds: [0] },
     };
-    expect(baton(['run', '-'], JSON.stringify(envelope), dir).exit).toBe(0);
-    expect(inbox()).toEqual([]);
+    expect((await batonHere(['run', '-'], JSON.stringify(envelope), dir)).exit).toBe(0);
+    expect(await inbox()).toEqual([]);
     expect(prompt('other')).toContain('P0 (Critical)');
   }, 60_000);
 });
 
 describe('an agent', () => {
   test('never answers: not by the command line, its output, its socket, MCP, or a file', async () => {
-    const task = asked();
+    const task = await asked();
     const cli = `${process.execPath} ${MAIN}`;
     const kept = (name: string, text: string): string => `${text} > ${name}.out 2>&1; echo $? >> ${name}.out`;
     writeFileSync(join(dir, 'approval.yaml'), APPROVAL);
@@ -318,7 +321,7 @@ describe('an agent', () => {
         say(APPROVAL),
       ].join('\n'),
     );
-    call('task', 'add', '--title', 'Approve it yourself', '--agent', 'mallory');
+    await call('task', 'add', '--title', 'Approve it yourself', '--agent', 'mallory');
     const work = startBaton(['work', '--until-empty'], dir);
     await work.ended;
     const out = (name: string): string => readFileSync(join(dir, `${name}.out`), 'utf8');
@@ -327,10 +330,10 @@ describe('an agent', () => {
       expect(out(name), name).toMatch(/\n3\n$/);
     }
     expect(out('mcp')).toMatch(/only a person approves|E_PERMISSION_DENIED/);
-    expect(inbox()).toEqual(expect.arrayContaining([expect.objectContaining({ id: 'ask-1', task })]));
-    expect(tasks()[0]).toMatchObject({ id: task, status: 'review' });
+    expect(await inbox()).toEqual(expect.arrayContaining([expect.objectContaining({ id: 'ask-1', task })]));
+    expect((await tasks())[0]).toMatchObject({ id: task, status: 'review' });
     expect(existsSync(join(dir, 'builder.prompt'))).toBe(false);
-    const told = events();
+    const told = await events();
     expect(told.some(({ type }) => type === 'question.answered')).toBe(false);
     const refused = told.filter(({ type }) => type === 'question.refused');
     expect(refused.map(({ byKind }) => byKind)).toEqual(['agent', 'agent', 'agent']);
@@ -345,7 +348,7 @@ describe('an agent', () => {
       code: 'E_PERMISSION_DENIED',
     });
     // And the person still can.
-    expect(call('approve', 'ask-1').exit).toBe(0);
+    expect((await call('approve', 'ask-1')).exit).toBe(0);
   }, 90_000);
 });
 
@@ -359,30 +362,30 @@ test.runIf(process.platform === 'linux')(
       'architect',
       `(setsid env -i PATH="$PATH" HOME="$HOME" sh -c '${wait}; ${approve}' </dev/null >/dev/null 2>&1 &)\n${say(DESIGN)}`,
     );
-    const task = asked();
+    const task = await asked();
     writeFileSync(join(dir, 'go'), '');
     await until('it has tried', () => existsSync(join(dir, 'left.over')));
     expect(readFileSync(join(dir, 'left.out'), 'utf8')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
-    expect(tasks()).toMatchObject([{ id: task, status: 'review' }]);
-    expect(events().findLast(({ type }) => type === 'question.refused')).toMatchObject({ byKind: 'unknown' });
+    expect(await tasks()).toMatchObject([{ id: task, status: 'review' }]);
+    expect((await events()).findLast(({ type }) => type === 'question.refused')).toMatchObject({ byKind: 'unknown' });
     // The person did not begin with the run.
-    expect(call('approve', 'ask-1').exit).toBe(0);
+    expect((await call('approve', 'ask-1')).exit).toBe(0);
   },
   60_000,
 );
 
-test('a review and a failure stand there too, and are answered by their task', () => {
+test('a review and a failure stand there too, and are answered by their task', async () => {
   script('mallory', 'exit 0');
-  const add = (...args: string[]): string =>
-    String(call('task', 'add', '--title', 'x', '--agent', ...args, '--json').json()['id']);
-  const review = add('builder', '--review');
-  const lost = add('nobody');
-  call('work', '--until-empty');
-  const found = new Map(inbox().map((item) => [item['id'], item]));
+  const add = async (...args: string[]): Promise<string> =>
+    String((await call('task', 'add', '--title', 'x', '--agent', ...args, '--json')).json()['id']);
+  const review = await add('builder', '--review');
+  const lost = await add('nobody');
+  await call('work', '--until-empty');
+  const found = new Map((await inbox()).map((item) => [item['id'], item]));
   expect(found.size).toBe(2);
   expect(found.get(review)).toMatchObject({ kind: 'review', blocks: [review] });
   expect(found.get(lost)).toMatchObject({ kind: 'failure', options: [{ option: 'retry' }] });
-  expect(call('approve', review).out).toMatch(new RegExp(`${review} approved\\n.*done`));
-  expect(call('answer', lost, 'retry').exit).toBe(0);
-  expect(tasks()).toMatchObject([{ status: 'done' }, { status: 'ready' }]);
+  expect((await call('approve', review)).out).toMatch(new RegExp(`${review} approved\\n.*done`));
+  expect((await call('answer', lost, 'retry')).exit).toBe(0);
+  expect(await tasks()).toMatchObject([{ status: 'done' }, { status: 'ready' }]);
 }, 60_000);

@@ -18,7 +18,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { aof, event } from '../runtime/messages.ts';
-import { baton, MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { batonHere } from './here.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -34,12 +35,13 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-const add = (...options: string[]): string =>
-  baton(['task', 'add', '--title', 'a task', '--json', ...options], '', dir).json()['id'] as string;
-const send = (text: string, ...options: string[]): Ran => baton(['send', '--json', ...options], text, dir);
-const show = (id: string): Record<string, unknown> => baton(['task', 'show', id, '--json'], '', dir).json();
-const events = (id: string): { type: string; by: string; detail: Record<string, unknown> }[] =>
-  show(id)['events'] as { type: string; by: string; detail: Record<string, unknown> }[];
+const add = async (...options: string[]): Promise<string> =>
+  (await batonHere(['task', 'add', '--title', 'a task', '--json', ...options], '', dir)).json()['id'] as string;
+const send = (text: string, ...options: string[]): Promise<Ran> => batonHere(['send', '--json', ...options], text, dir);
+const show = async (id: string): Promise<Record<string, unknown>> =>
+  (await batonHere(['task', 'show', id, '--json'], '', dir)).json();
+const events = async (id: string): Promise<{ type: string; by: string; detail: Record<string, unknown> }[]> =>
+  (await show(id))['events'] as { type: string; by: string; detail: Record<string, unknown> }[];
 
 async function until(what: string, isSo: () => boolean): Promise<void> {
   for (const end = Date.now() + 20_000; !isSo(); await sleep(50)) {
@@ -48,30 +50,32 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 }
 
 describe('as a person', () => {
-  test('accepted, with the events that it led to', () => {
-    const id = add();
-    const sent = send(aof('status.update', id, { progress: 'half' }));
+  test('accepted, with the events that it led to', async () => {
+    const id = await add();
+    const sent = await send(aof('status.update', id, { progress: 'half' }));
     expect(sent.exit).toBe(0);
     expect(sent.json()).toEqual({ result: 'accepted', reason: null, task: id, events: ['protocol.message.received'] });
-    expect(show(id)['body']).toMatch(/## Work Log\n\n- \S+ user: half\n/);
-    expect(baton(['send'], aof('status.update', id, { progress: 'more' }), dir).out).toMatch(/^accepted TASK-/);
+    expect((await show(id))['body']).toMatch(/## Work Log\n\n- \S+ user: half\n/);
+    expect((await batonHere(['send'], aof('status.update', id, { progress: 'more' }), dir)).out).toMatch(
+      /^accepted TASK-/,
+    );
   });
 
-  test('--as is the agent, and written down as the person', () => {
-    const id = add('--agent', 'emma');
+  test('--as is the agent, and written down as the person', async () => {
+    const id = await add('--agent', 'emma');
     const report = aof('completion.report', id, { outcome: 'partial', notes: 'half of it' });
-    expect(send(report, '--as', 'qa')).toMatchObject({ exit: 3 });
-    expect(send(report, '--as', 'emma')).toMatchObject({ exit: 0 });
-    expect(show(id)).toMatchObject({ status: 'review', summary: 'half of it' });
-    expect(events(id).find(({ type }) => type === 'run.reported')?.by).toBe('user as emma');
-    expect(events(id).find(({ type }) => type === 'protocol.message.rejected')).toMatchObject({
+    expect(await send(report, '--as', 'qa')).toMatchObject({ exit: 3 });
+    expect(await send(report, '--as', 'emma')).toMatchObject({ exit: 0 });
+    expect(await show(id)).toMatchObject({ status: 'review', summary: 'half of it' });
+    expect((await events(id)).find(({ type }) => type === 'run.reported')?.by).toBe('user as emma');
+    expect((await events(id)).find(({ type }) => type === 'protocol.message.rejected')).toMatchObject({
       by: 'user as qa',
       detail: { agent: 'qa', channel: 'cli' },
     });
   });
 
-  test('a claim of done is looked at: the evidence decides, also for an agent that config does not know', () => {
-    const task = (name: string): string => {
+  test('a claim of done is looked at: the evidence decides, also for an agent that config does not know', async () => {
+    const task = async (name: string): Promise<string> => {
       const envelope = {
         aop_version: '2.0.2-C',
         schema_version: '2.0.2',
@@ -88,11 +92,11 @@ describe('as a person', () => {
           expected_outputs: [{ path: `${name}.txt` }],
         },
       };
-      return send(JSON.stringify(envelope)).json()['task'] as string;
+      return (await send(JSON.stringify(envelope))).json()['task'] as string;
     };
-    const [made, missing] = [task('made'), task('missing')];
+    const [made, missing] = [await task('made'), await task('missing')];
     writeFileSync(join(dir, 'made.txt'), 'x');
-    const done = send(aof('completion.report', made, { outcome: 'done' }), '--as', 'zoe').json();
+    const done = (await send(aof('completion.report', made, { outcome: 'done' }), '--as', 'zoe')).json();
     expect(done['events']).toEqual([
       'protocol.message.received',
       'run.reported',
@@ -100,36 +104,36 @@ describe('as a person', () => {
       'run.judged',
       'task.transitioned',
     ]);
-    expect(show(made)['status']).toBe('done');
-    send(aof('completion.report', missing, { outcome: 'done' }), '--as', 'zoe');
-    expect(show(missing)).toMatchObject({ status: 'review', cause: { code: 'E_EVIDENCE' } });
+    expect((await show(made))['status']).toBe('done');
+    await send(aof('completion.report', missing, { outcome: 'done' }), '--as', 'zoe');
+    expect(await show(missing)).toMatchObject({ status: 'review', cause: { code: 'E_EVIDENCE' } });
   });
 
-  test('rejected is 3, unknown and what is not ours is no failure, several messages at once', () => {
-    const id = add();
-    expect(send(aof('status.update', 'TASK-2020-01-01-001', { notes: 'x' }))).toMatchObject({ exit: 3 });
-    const unknown = send(aof('status.query', id, {}));
+  test('rejected is 3, unknown and what is not ours is no failure, several messages at once', async () => {
+    const id = await add();
+    expect(await send(aof('status.update', 'TASK-2020-01-01-001', { notes: 'x' }))).toMatchObject({ exit: 3 });
+    const unknown = await send(aof('status.query', id, {}));
     expect([unknown.exit, unknown.json()['result']]).toEqual([0, 'unknown']);
-    const prose = send('hello there');
+    const prose = await send('hello there');
     expect([prose.exit, prose.json()]).toEqual([
       0,
       { result: 'ignored', reason: 'it holds no message', task: null, events: [] },
     ]);
-    const both = send(`${aof('status.update', id, { notes: 'one' })}\n${aof('status.update', id, {})}\n`);
+    const both = await send(`${aof('status.update', id, { notes: 'one' })}\n${aof('status.update', id, {})}\n`);
     expect(both.exit).toBe(3);
     expect(both.json()['messages']).toMatchObject([{ result: 'accepted' }, { result: 'rejected' }]);
-    expect(baton(['send', 'nothing.json'], '', dir).exit).toBe(4);
-    expect(send(aof('status.update', id, { notes: 'x' }), '--token', 't').exit).toBe(2);
+    expect((await batonHere(['send', 'nothing.json'], '', dir)).exit).toBe(4);
+    expect((await send(aof('status.update', id, { notes: 'x' }), '--token', 't')).exit).toBe(2);
   });
 
-  test('from a file; a priority', () => {
-    const id = add();
+  test('from a file; a priority', async () => {
+    const id = await add();
     writeFileSync(join(dir, 'm.json'), event('PRIORITY_ESCALATION', id, { new_priority: 'CRITICAL' }));
-    expect(baton(['send', 'm.json', '--json'], '', dir).json()).toMatchObject({
+    expect((await batonHere(['send', 'm.json', '--json'], '', dir)).json()).toMatchObject({
       result: 'accepted',
       events: ['task.edited', 'task.escalated'],
     });
-    expect(show(id)['priority']).toBe('critical');
+    expect((await show(id))['priority']).toBe('critical');
   });
 });
 
@@ -152,44 +156,44 @@ test('a socket that is closed without an answer is no acknowledgement', async ()
   }
 });
 
-test('within a run: it is the run, whatever is said; --as is refused', () => {
-  const other = add('--agent', 'qa');
+test('within a run: it is the run, whatever is said; --as is refused', async () => {
+  const other = await add('--agent', 'qa');
   const send = (name: string): string => `${process.execPath} ${MAIN} send ${name} --json`;
   writeFileSync(join(dir, 'other.json'), aof('completion.report', other, { outcome: 'done' }, { fromAgent: 'qa' }));
   writeFileSync(
     join(dir, 'emma.sh'),
     `#!/bin/sh\ncat > /dev/null
 printf '{"protocol":"aof","version":1,"type":"completion.report","taskId":"%s","fromAgent":"qa","sentAt":"2026-11-16T10:00:00Z","payload":{"outcome":"blocked","notes":"no key"}}' "$BATON_TASK_ID" > mine.json
-${send('mine.json')} > mine.out; echo $? >> mine.out
-${send('other.json')} > other.out; echo $? >> other.out
-${send('mine.json')} --as qa > as.out 2>&1; echo $? >> as.out
-env -u BATON_SOCKET ${send('other.json')} > bare.out; echo $? >> bare.out
+${await send('mine.json')} > mine.out; echo $? >> mine.out
+${await send('other.json')} > other.out; echo $? >> other.out
+${await send('mine.json')} --as qa > as.out 2>&1; echo $? >> as.out
+env -u BATON_SOCKET ${await send('other.json')} > bare.out; echo $? >> bare.out
 `,
   );
   chmodSync(join(dir, 'emma.sh'), 0o755);
-  const ran = baton(['run', 'Do it', '--agent', 'emma', '--json'], '', dir);
+  const ran = await batonHere(['run', 'Do it', '--agent', 'emma', '--json'], '', dir);
   const out = (name: string): string => readFileSync(join(dir, `${name}.out`), 'utf8');
   expect(out('mine')).toMatch(/"result":"accepted"[\s\S]*\n0\n$/);
   expect(out('other')).toMatch(/"result":"rejected"[\s\S]*\n3\n$/);
   expect(out('as')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
   // Who takes the socket out of its own environment is the run all the same.
   expect(out('bare')).toMatch(/"result":"rejected"[\s\S]*\n3\n$/);
-  expect(show(other)['status']).toBe('ready');
+  expect((await show(other))['status']).toBe('ready');
   const last = JSON.parse(ran.out.trim().split('\n').at(-1) ?? '') as { task_status: object };
   expect(last.task_status).toMatchObject({ state: 'FAILED' });
-  const blocked = baton(['task', 'list', '--status', 'blocked', '--json'], '', dir).json() as unknown as {
+  const blocked = (await batonHere(['task', 'list', '--status', 'blocked', '--json'], '', dir)).json() as unknown as {
     cause: object;
   }[];
   expect(blocked).toMatchObject([{ cause: { message: 'no key' } }]);
 }, 30_000);
 
 test('a run that hides is not the person, nor another run', async () => {
-  const inReview = (): string => {
-    const id = add('--agent', 'qa');
-    send(aof('completion.report', id, { outcome: 'partial' }), '--as', 'qa');
+  const inReview = async (): Promise<string> => {
+    const id = await add('--agent', 'qa');
+    await send(aof('completion.report', id, { outcome: 'partial' }), '--as', 'qa');
     return id;
   };
-  const other = inReview();
+  const other = await inReview();
   const cli = `${process.execPath} ${MAIN}`;
   const call = (name: string, text: string): string => `${text} > ${name}.out 2>&1; echo $? >> ${name}.out`;
   const lines = [
@@ -218,15 +222,15 @@ exec env -i PATH="$PATH" sh -c '${cli} task move ${other} done > bare.out 2>&1; 
   const ran = startBaton(['run', 'Do it', '--agent', 'emma', '--json'], dir);
   await until('it runs', () => existsSync(join(dir, 'forged.out')));
   // With a line of parents that was there before, it is a person all the same, terminal or not.
-  const mine = inReview();
-  expect(baton(['task', 'move', mine, 'done'], '', dir)).toMatchObject({ exit: 0 });
+  const mine = await inReview();
+  expect(await batonHere(['task', 'move', mine, 'done'], '', dir)).toMatchObject({ exit: 0 });
   await ran.ended;
   const out = (name: string): string => readFileSync(join(dir, `${name}.out`), 'utf8');
   expect(out('forged')).toMatch(/"result":"rejected"[\s\S]*may speak of[\s\S]*\n3\n$/);
   expect(out('mcp')).toContain('there is no baton://task/');
   expect(out('orphan')).toMatch(/E_\w+[\s\S]*\n3\n$/);
   expect(out('bare')).toMatch(/E_\w+[\s\S]*\n3\n$/);
-  expect(show(other)['status']).toBe('review');
+  expect((await show(other))['status']).toBe('review');
 }, 40_000);
 
 const INITIALIZE = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
@@ -242,7 +246,7 @@ describe('the inbox', () => {
     existsSync(join(dir, '.baton/inbox', folder)) ? readdirSync(join(dir, '.baton/inbox', folder)).sort() : [];
 
   test('what is dropped there is routed, and moved to where it belongs', async () => {
-    const id = add('--status', 'backlog');
+    const id = await add('--status', 'backlog');
     drop('early.json', aof('status.update', id, { notes: 'before anybody looked' }));
     const work = startBaton(['work'], dir);
     await until('it is taken', () => inbox('done').includes('early.json'));
@@ -252,45 +256,47 @@ describe('the inbox', () => {
     await until('they are taken', () => inbox('done').length === 2 && inbox('rejected').length === 4);
     expect(inbox('rejected')).toEqual(['bad.json', 'bad.json.reason', 'prose.txt', 'prose.txt.reason']);
     expect(readFileSync(join(dir, '.baton/inbox/rejected/bad.json.reason'), 'utf8')).toMatch(/^rejected: \/payload/);
-    expect(show(id)['body']).toMatch(/user, in the inbox: before anybody looked[\s\S]*while it works/);
+    expect((await show(id))['body']).toMatch(/user, in the inbox: before anybody looked[\s\S]*while it works/);
     work.child.kill('SIGTERM');
     await work.ended;
   }, 30_000);
 
   test('what was put there while a run was live is not a person when the run has ended', async () => {
-    const id = add('--status', 'backlog');
+    const id = await add('--status', 'backlog');
     writeFileSync(join(dir, 'late.json'), aof('status.update', id, { status: 'ready' }));
     writeFileSync(
       join(dir, 'emma.sh'),
       `#!/bin/sh\ncat > /dev/null\nmkdir -p .baton/inbox\ncp late.json .baton/inbox/late.json\ntouch -d '2 seconds' .baton/inbox/late.json\n`,
     );
     chmodSync(join(dir, 'emma.sh'), 0o755);
-    baton(['run', 'Do it', '--agent', 'emma'], '', dir);
+    await batonHere(['run', 'Do it', '--agent', 'emma'], '', dir);
     expect(existsSync(join(dir, '.baton/inbox/late.json'))).toBe(true);
     const work = startBaton(['work'], dir);
     await until('it is refused', () => inbox('rejected').includes('late.json.reason'));
-    expect(show(id)['status']).toBe('backlog');
+    expect((await show(id))['status']).toBe('backlog');
     drop('mine.json', aof('status.update', id, { status: 'ready' }));
     await until('it is taken', () => inbox('done').includes('mine.json'));
-    expect(show(id)['status']).not.toBe('backlog');
+    expect((await show(id))['status']).not.toBe('backlog');
     work.child.kill('SIGTERM');
     await work.ended;
   }, 40_000);
 
   test('while a run is live nobody can tell who put it there', async () => {
-    const id = add('--status', 'backlog');
+    const id = await add('--status', 'backlog');
     writeFileSync(
       join(dir, 'emma.sh'),
       '#!/bin/sh\ncat > /dev/null\ntouch started\nwhile [ ! -e stop ]; do sleep 0.05; done\n',
     );
     chmodSync(join(dir, 'emma.sh'), 0o755);
-    add('--agent', 'emma');
+    await add('--agent', 'emma');
     const work = startBaton(['work'], dir);
     await until('it runs', () => existsSync(join(dir, 'started')));
     drop('who.json', aof('status.update', id, { status: 'ready' }));
     await until('it is refused', () => inbox('rejected').includes('who.json.reason'));
-    expect(show(id)['status']).toBe('backlog');
-    expect(events(id).find(({ type }) => type === 'protocol.message.rejected')?.by).toBe('somebody, in the inbox');
+    expect((await show(id))['status']).toBe('backlog');
+    expect((await events(id)).find(({ type }) => type === 'protocol.message.rejected')?.by).toBe(
+      'somebody, in the inbox',
+    );
     writeFileSync(join(dir, 'stop'), '');
     work.child.kill('SIGTERM');
     await work.ended;

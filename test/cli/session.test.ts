@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { completionsOf, type Known } from '../../src/cli/session-complete.ts';
 import { openHistory } from '../../src/cli/session-history.ts';
-import { baton, type Ran } from './baton.ts';
+import type { Ran } from './baton.ts';
+import { batonHere } from './here.ts';
 import { closeTerminals, hasTerminal, KEYS, openTerminal, type Terminal } from './terminal.ts';
 
 let dir: string;
@@ -19,7 +20,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-const say = (line: string, ...options: string[]): Ran => baton(['do', line, ...options], '', dir);
+const say = (line: string, ...options: string[]): Promise<Ran> => batonHere(['do', line, ...options], '', dir);
 const read = (name: string): string => readFileSync(join(dir, name), 'utf8');
 
 if (!hasTerminal) process.stderr.write('SKIPPED: no `script` of util-linux here, so nothing is known of a terminal\n');
@@ -91,7 +92,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const { type, shows, ended } = await begin();
     type(`#WAIT:built:300${enter}`);
     await shows(/Ctrl-C gives up/);
-    expect(say('#SIGNAL:built:true', '--as', 'emma').out).toBe('signaled:1\n');
+    expect((await say('#SIGNAL:built:true', '--as', 'emma')).out).toBe('signaled:1\n');
     await shows(/ready/);
     await shows(PROMPT);
     type(ctrlD);
@@ -99,11 +100,13 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   }, 60_000);
 
   test('unread messages and what waits for a person are told before the prompt, once', async () => {
-    say('#DIRECT:orchestrator:the build is green', '--as', 'emma');
+    await say('#DIRECT:orchestrator:the build is green', '--as', 'emma');
     const { type, shows, all, ended } = await begin();
     expect(all()).toMatch(/Messages for you\r\n- emma: the build is green\r\n/);
-    const id = baton(['task', 'add', '--title', 'Choose a colour', '--json'], '', dir).json()['id'] as string;
-    baton(['task', 'move', id, 'blocked', '--reason', 'which one'], '', dir);
+    const id = (await batonHere(['task', 'add', '--title', 'Choose a colour', '--json'], '', dir)).json()[
+      'id'
+    ] as string;
+    await batonHere(['task', 'move', id, 'blocked', '--reason', 'which one'], '', dir);
     type(`#VERSION${enter}`);
     await shows(/v1\.1\.0\r\n/);
     await shows(new RegExp(`${id} waits for you: .*\\r\\n.*baton answer ${id} `));
@@ -151,10 +154,10 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 });
 
 describe('from a pipe', () => {
-  test('each line in its order; one that failed does not end it, and makes the exit code 3', () => {
+  test('each line in its order; one that failed does not end it, and makes the exit code 3', async () => {
     const lines = '#STATE:save:a:1\n\n#NOPE\r\n#CONTEXT:export:.baton/config.yaml/x\n#CONTEXT:export:a-file/x\n';
     writeFileSync(join(dir, 'a-file'), '');
-    const ran = baton(['session', 'work'], `${lines}#STATE:load:a\nwhat did I save?`, dir);
+    const ran = await batonHere(['session', 'work'], `${lines}#STATE:load:a\nwhat did I save?`, dir);
     expect(ran.out.split('\n')).toEqual([
       'saved:a',
       expect.stringMatching(/^#ERROR:E001:/),
@@ -165,13 +168,13 @@ describe('from a pipe', () => {
       '',
     ]);
     expect(ran).toMatchObject({ exit: 3, err: '' });
-    expect(baton(['session', 'work'], '#STATE:load:a\n', dir)).toMatchObject({ exit: 0, out: '1\n' });
-    expect(baton(['session', 'work'], '', dir)).toMatchObject({ exit: 0, out: '' });
+    expect(await batonHere(['session', 'work'], '#STATE:load:a\n', dir)).toMatchObject({ exit: 0, out: '1\n' });
+    expect(await batonHere(['session', 'work'], '', dir)).toMatchObject({ exit: 0, out: '' });
     expect(() => read('.baton/history')).toThrow('ENOENT');
   });
 
-  test('--json is a line of JSON for each', () => {
-    const ran = baton(['session', '--json'], '#VERSION\nfix the thing\n', dir);
+  test('--json is a line of JSON for each', async () => {
+    const ran = await batonHere(['session', '--json'], '#VERSION\nfix the thing\n', dir);
     expect(
       ran.out
         .trim()
@@ -186,63 +189,68 @@ describe('from a pipe', () => {
 });
 
 describe('list and end', () => {
-  test('a session with its tasks, keys and questions', () => {
-    say('#STATE:save:a:1', '--session', 'talk');
-    const id = baton(['task', 'add', '--title', 't', '--session', 'work', '--json'], '', dir).json()['id'] as string;
-    baton(['task', 'add', '--title', 'u', '--session', 'work'], '', dir);
-    baton(['task', 'move', id, 'blocked', '--reason', 'x'], '', dir);
-    const listed = baton(['session', 'list', '--json'], '', dir).json() as unknown as object[];
+  test('a session with its tasks, keys and questions', async () => {
+    await say('#STATE:save:a:1', '--session', 'talk');
+    const id = (await batonHere(['task', 'add', '--title', 't', '--session', 'work', '--json'], '', dir)).json()[
+      'id'
+    ] as string;
+    await batonHere(['task', 'add', '--title', 'u', '--session', 'work'], '', dir);
+    await batonHere(['task', 'move', id, 'blocked', '--reason', 'x'], '', dir);
+    const listed = (await batonHere(['session', 'list', '--json'], '', dir)).json() as unknown as object[];
     expect(listed).toMatchObject([
       { id: 'talk', endedAt: null, tasks: {}, keys: 1, questions: 0 },
       { id: 'work', endedAt: null, tasks: { blocked: 1, ready: 1 }, keys: 0, questions: 1 },
     ]);
-    const shown = baton(['session', 'list'], '', dir).out;
+    const shown = (await batonHere(['session', 'list'], '', dir)).out;
     expect(shown).toMatch(
       /^talk {2}since .* no tasks {2}1 key\nwork {2}since .* 1 blocked, 1 ready {2}0 keys {2}1 for a person\n$/,
     );
   });
 
-  test('the end writes the report, clears what was remembered, and says what; a second end finds it over', () => {
-    say('#STATE:save:a:1', '--session', 's');
-    say('#LOCK:x', '--session', 's');
-    const ended = baton(['session', 'end', 's'], '', dir);
+  test('the end writes the report, clears what was remembered, and says what; a second end finds it over', async () => {
+    await say('#STATE:save:a:1', '--session', 's');
+    await say('#LOCK:x', '--session', 's');
+    const ended = await batonHere(['session', 'end', 's'], '', dir);
     expect(ended).toMatchObject({ exit: 0, err: '' });
     expect(ended.out).toMatch(
       /^Session s\n[\s\S]*\nCleared: 1 key \(a\), 0 variables, 1 lock, 0 unread messages\nExported: nothing\nNot in any export: a\n$/,
     );
-    expect(say('#STATE:list', '--session', 's').out).toBe('none\n');
+    expect((await say('#STATE:list', '--session', 's')).out).toBe('none\n');
     expect(JSON.parse(read('.baton/reports/s.json'))).toMatchObject({ session_id: 's' });
-    const again = baton(['session', 'end', 's', '--json'], '', dir);
+    const again = await batonHere(['session', 'end', 's', '--json'], '', dir);
     expect(again.json()).toMatchObject({ session_id: 's', cleared: { keys: [] }, exported: [] });
-    expect(baton(['session', 'end', 's'], '', dir).out).toContain('It was over already.');
+    expect((await batonHere(['session', 'end', 's'], '', dir)).out).toContain('It was over already.');
     // What is said in it next begins it anew.
-    expect(say('#STATE:save:b:2', '--session', 's').out).toBe('saved:b\n');
-    expect(baton(['session', 'list', '--json'], '', dir).json()).toMatchObject([{ id: 's', endedAt: null, keys: 1 }]);
+    expect((await say('#STATE:save:b:2', '--session', 's')).out).toBe('saved:b\n');
+    expect((await batonHere(['session', 'list', '--json'], '', dir)).json()).toMatchObject([
+      { id: 's', endedAt: null, keys: 1 },
+    ]);
   }, 30_000);
 
-  test('what was exported is named, and what of the state is in no file', () => {
-    const save = (...more: string[]): void => {
+  test('what was exported is named, and what of the state is in no file', async () => {
+    const save = async (...more: string[]): Promise<void> => {
       const lines = ['#STATE:save:kept:1:persistent', '#STATE:save:lost:2', ...more];
-      expect(baton(['session'], lines.join('\n'), dir)).toMatchObject({ exit: 0, err: '' });
+      expect(await batonHere(['session'], lines.join('\n'), dir)).toMatchObject({ exit: 0, err: '' });
     };
-    save('#CONTEXT:export:./out.ctx', '#STATE:save:kept:3:persistent');
+    await save('#CONTEXT:export:./out.ctx', '#STATE:save:kept:3:persistent');
     const file = join(dir, 'out.ctx');
-    const end = (): Record<string, unknown> => baton(['session', 'end', 'default', '--json'], '', dir).json();
-    expect(end()).toMatchObject({
+    const end = async (): Promise<Record<string, unknown>> =>
+      (await batonHere(['session', 'end', 'default', '--json'], '', dir)).json();
+    expect(await end()).toMatchObject({
       cleared: { keys: ['kept', 'lost'], not_exported: ['kept', 'lost'] },
       exported: [{ file }],
     });
     // The one that follows is another session.
-    save('#CONTEXT:export:./more.ctx');
-    expect(end()).toMatchObject({
+    await save('#CONTEXT:export:./more.ctx');
+    expect(await end()).toMatchObject({
       cleared: { keys: ['kept', 'lost'], not_exported: ['lost'] },
       exported: [{ file: join(dir, 'more.ctx') }],
     });
   }, 60_000);
 
-  test('a session that there is not', () => {
-    say('#VERSION');
-    expect(baton(['session', 'end', 'nope'], '', dir)).toMatchObject({
+  test('a session that there is not', async () => {
+    await say('#VERSION');
+    expect(await batonHere(['session', 'end', 'nope'], '', dir)).toMatchObject({
       exit: 4,
       err: expect.stringContaining('there is no session nope'),
     });

@@ -21,6 +21,7 @@ import { DEFAULT_CONFIG } from '../../src/core/config.ts';
 import { TASK_STATUSES } from '../../src/core/task.ts';
 import { openStore } from '../../src/store/open.ts';
 import { baton, MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
+import { batonHere } from './here.ts';
 
 const made: string[] = [];
 afterAll(() => {
@@ -35,9 +36,9 @@ beforeEach(() => {
   made.push(cwd);
 });
 
-const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Ran => baton(args, '', cwd, env);
-const add = (...args: string[]): string => {
-  const ran = run(['task', 'add', '--json', ...args]);
+const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => batonHere(args, '', cwd, env);
+const add = async (...args: string[]): Promise<string> => {
+  const ran = await run(['task', 'add', '--json', ...args]);
   if (ran.exit !== 0) throw new Error(ran.err);
   return (JSON.parse(ran.out) as { id: string }).id;
 };
@@ -72,11 +73,11 @@ describe('baton why', () => {
     waitsFor: z.array(z.looseObject({ for: z.string(), text: z.string() })),
   });
 
-  test('the dependency that failed, and what to do about it', () => {
-    const a = add('--title', 'a');
-    const b = add('--title', 'b', '--depends-on', a);
-    run(['task', 'move', a, 'deadletter', '--reason', 'hopeless']);
-    const found = WhyShape.parse(run(['why', b, '--json']).json());
+  test('the dependency that failed, and what to do about it', async () => {
+    const a = await add('--title', 'a');
+    const b = await add('--title', 'b', '--depends-on', a);
+    await run(['task', 'move', a, 'deadletter', '--reason', 'hopeless']);
+    const found = WhyShape.parse((await run(['why', b, '--json'])).json());
     expect(found.because.map(({ event, detail }) => [event, detail['task'], detail['to']])).toEqual([
       ['task.created', undefined, undefined],
       ['task.transitioned', a, 'deadletter'],
@@ -90,25 +91,25 @@ describe('baton why', () => {
         status: 'deadletter',
       },
     ]);
-    const { exit, out } = run(['why', b]);
+    const { exit, out } = await run(['why', b]);
     expect(exit).toBe(0);
     expect(out).toMatch(new RegExp(`^${b} is blocked {2}b\n\nBecause:\n {2}.*task\\.created`));
     expect(out).toContain(`\nIt waits for:\n  ${a} to be done; it is deadletter`);
   });
 
-  test('what is final waits for nothing', () => {
-    const a = add('--title', 'a');
-    run(['task', 'cancel', a]);
-    expect(run(['why', a]).out).toMatch(/to: cancelled\n\nIt waits for nothing more\.\n$/);
+  test('what is final waits for nothing', async () => {
+    const a = await add('--title', 'a');
+    await run(['task', 'cancel', a]);
+    expect((await run(['why', a])).out).toMatch(/to: cancelled\n\nIt waits for nothing more\.\n$/);
   });
 });
 
 describe('baton events', () => {
-  test('one line an event, flat', () => {
-    const a = add('--title', 'a');
-    const b = add('--title', 'b', '--depends-on', a, '--session', 's');
-    run(['task', 'cancel', a, '--reason', 'r']);
-    const events = lines(run(['events', '--json']).out);
+  test('one line an event, flat', async () => {
+    const a = await add('--title', 'a');
+    const b = await add('--title', 'b', '--depends-on', a, '--session', 's');
+    await run(['task', 'cancel', a, '--reason', 'r']);
+    const events = lines((await run(['events', '--json'])).out);
     expect(events).toEqual([
       {
         id: '1-0',
@@ -131,10 +132,11 @@ describe('baton events', () => {
       }),
       expect.objectContaining({ id: '3-1', type: 'task.transitioned', task: b }),
     ]);
-    const of = (...args: string[]): unknown[] => lines(run(['events', '--json', ...args]).out).map(({ id }) => id);
-    expect(of('--task', b)).toEqual(['2-0', '3-1']);
-    expect(of('--session', 's')).toEqual(['2-0']);
-    expect(run(['events', '--task', a]).out).toMatch(
+    const of = async (...args: string[]): Promise<unknown[]> =>
+      lines((await run(['events', '--json', ...args])).out).map(({ id }) => id);
+    expect(await of('--task', b)).toEqual(['2-0', '3-1']);
+    expect(await of('--session', 's')).toEqual(['2-0']);
+    expect((await run(['events', '--task', a])).out).toMatch(
       new RegExp(
         `^[-\\d]+ [:\\d]+ {2}task\\.created {8}${a} {2}by user {2}title: a, status: ready, priority: normal\n`,
       ),
@@ -142,15 +144,15 @@ describe('baton events', () => {
   });
 
   test.each(['SIGINT', 'SIGTERM'] as const)('--follow goes on with what others do, until %s', async (signal) => {
-    const first = add('--title', 'first');
+    const first = await add('--title', 'first');
     const following = startBaton(['events', '--follow', '--json'], cwd);
     await following.printed(new RegExp(first));
-    const second = add('--title', 'second');
+    const second = await add('--title', 'second');
     await following.printed(new RegExp(second));
     following.child.kill(signal);
     expect([await following.ended, following.err()]).toEqual([0, '']);
     expect(lines(following.out()).map(({ task }) => task)).toEqual([first, second]);
-    expect(run(['audit', 'verify', '--json']).json()).toMatchObject({ ok: true, records: 2 });
+    expect((await run(['audit', 'verify', '--json'])).json()).toMatchObject({ ok: true, records: 2 });
   });
 });
 
@@ -182,38 +184,40 @@ describe('baton audit', () => {
     }),
   });
 
-  test('a line a record, of all sessions or of one', () => {
-    const a = add('--title', 'a');
-    add('--title', 'b', '--session', 's');
-    run(['task', 'cancel', a]);
-    const trail = lines(run(['audit', '--json']).out).map((record) => Audit.parse(record));
+  test('a line a record, of all sessions or of one', async () => {
+    const a = await add('--title', 'a');
+    await add('--title', 'b', '--session', 's');
+    await run(['task', 'cancel', a]);
+    const trail = lines((await run(['audit', '--json'])).out).map((record) => Audit.parse(record));
     expect(trail.map(({ id, type, task }) => [id, type, task === a])).toEqual([
       ['audit-1-0', 'ROUTING_DECISION', true],
       ['audit-2-0', 'ROUTING_DECISION', false],
       ['audit-3-0', 'ROUTING_DECISION', true],
     ]);
-    expect(lines(run(['audit', '--json', '--session', 's']).out).map(({ id }) => id)).toEqual(['audit-2-0']);
-    expect(run(['audit']).out).toMatch(/ROUTING_DECISION {3}TASK-.* {2}by user {2}event: task\.created, title: a/);
+    expect(lines((await run(['audit', '--json', '--session', 's'])).out).map(({ id }) => id)).toEqual(['audit-2-0']);
+    expect((await run(['audit'])).out).toMatch(
+      /ROUTING_DECISION {3}TASK-.* {2}by user {2}event: task\.created, title: a/,
+    );
   });
 
-  test('verify: an intact journal, and one with a changed record', () => {
-    add('--title', 'a');
-    add('--title', 'before');
-    add('--title', 'c');
-    const intact = run(['audit', 'verify', '--json']);
+  test('verify: an intact journal, and one with a changed record', async () => {
+    await add('--title', 'a');
+    await add('--title', 'before');
+    await add('--title', 'c');
+    const intact = await run(['audit', 'verify', '--json']);
     expect([intact.exit, intact.json()]).toEqual([
       0,
       expect.objectContaining({ ok: true, records: 3, broken_at: null }),
     ]);
-    expect(run(['audit', 'verify']).out).toBe('intact: 3 records, each chained to the one before it\n');
+    expect((await run(['audit', 'verify'])).out).toBe('intact: 3 records, each chained to the one before it\n');
 
     damage('before', 'beFore');
-    const broken = run(['audit', 'verify', '--json']);
+    const broken = await run(['audit', 'verify', '--json']);
     expect([broken.exit, broken.json()]).toEqual([
       1,
       expect.objectContaining({ ok: false, records: 1, broken_at: 2, reason: expect.any(String) }),
     ]);
-    const text = run(['audit', 'verify']);
+    const text = await run(['audit', 'verify']);
     expect([text.exit, text.out]).toEqual([1, expect.stringMatching(/^broken: record 2 in events\/.*\.jsonl.*: .+\n/)]);
   });
 });
@@ -230,9 +234,9 @@ function programs(...names: string[]): string {
 }
 
 describe('baton init', () => {
-  test('makes the folder, finds agents, prints what to tell them, and does it once', () => {
+  test('makes the folder, finds agents, prints what to tell them, and does it once', async () => {
     const PATH = programs('claude', 'codex', 'other');
-    const first = run(['init', '--json'], { PATH });
+    const first = await run(['init', '--json'], { PATH });
     const dir = join(cwd, '.baton');
     expect([first.exit, first.json()]).toEqual([
       0,
@@ -248,27 +252,27 @@ describe('baton init', () => {
     ]);
     writeFileSync(join(dir, 'config.yaml'), 'defaults: { parallel: 2 }\n');
     const before = snapshot(dir);
-    expect(run(['init', '--json'], { PATH }).json()).toMatchObject({ dir, created: false, changed: false });
-    const again = run(['init'], { PATH });
+    expect((await run(['init', '--json'], { PATH })).json()).toMatchObject({ dir, created: false, changed: false });
+    const again = await run(['init'], { PATH });
     expect(again.out).toContain(`${dir} is there already; nothing was changed`);
     expect(again.out).toContain('baton run "what is to be done"');
     expect(snapshot(dir)).toEqual(before);
     expect(readdirSync(cwd).sort()).toEqual(['.baton', 'bin']);
   });
 
-  test('writes a config that is missing, and says so', () => {
-    run(['init']);
+  test('writes a config that is missing, and says so', async () => {
+    await run(['init']);
     const config = join(cwd, '.baton/config.yaml');
     rmSync(config);
-    expect(run(['init']).out).toMatch(/^wrote config\.yaml into /);
+    expect((await run(['init'])).out).toMatch(/^wrote config\.yaml into /);
     expect(existsSync(config)).toBe(true);
   });
 
-  test('a program that may not be run is not an agent', () => {
+  test('a program that may not be run is not an agent', async () => {
     const PATH = programs('gemini');
     chmodSync(join(PATH, 'gemini'), 0o644);
     mkdirSync(join(PATH, 'opencode'));
-    const ran = run(['init'], { PATH });
+    const ran = await run(['init'], { PATH });
     expect([ran.exit, ran.out]).toEqual([0, expect.stringContaining('no agent found on PATH')]);
   });
 
@@ -288,15 +292,15 @@ describe('baton doctor', () => {
     config: z.unknown(),
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string() })),
   });
-  const examine = (env: NodeJS.ProcessEnv = {}, ...args: string[]) => {
-    const ran = run(['doctor', '--json', ...args], env);
+  const examine = async (env: NodeJS.ProcessEnv = {}, ...args: string[]) => {
+    const ran = await run(['doctor', '--json', ...args], env);
     const found = Checks.parse(ran.json());
     return { exit: ran.exit, ...found, of: (name: string) => found.checks.find((check) => check.name === name) };
   };
 
-  test('before there is anything: what is installed and what is not, and nothing is broken', () => {
+  test('before there is anything: what is installed and what is not, and nothing is broken', async () => {
     const PATH = programs('claude', 'git');
-    const found = examine({ PATH });
+    const found = await examine({ PATH });
     expect(found.exit).toBe(0);
     expect([found.of('node'), found.of('git'), found.of('claude'), found.of('codex')]).toEqual([
       { name: 'node', ok: true, detail: process.versions.node },
@@ -311,27 +315,27 @@ describe('baton doctor', () => {
   });
 
   test('a rollback that was stopped half-way is told', async () => {
-    run(['do', '#CHECKPOINT:create:manual:start', '--session', 's']);
+    await run(['do', '#CHECKPOINT:create:manual:start', '--session', 's']);
     const store = await openStore(join(cwd, '.baton'), { create: false });
     const speaker = { agent: 'orchestrator', run: null, priority: 'P2', leads: true } as const;
     const message = { type: 'session.hold', session: 's', to: 'cp_001', keep: null, speaker } as const;
     expect((await store.send({ message, by: { kind: 'person', name: 'ann' } })).kind).toBe('changed');
     await store.close();
-    const found = examine();
+    const found = await examine();
     expect([found.exit, found.of('rollback')?.ok]).toEqual([1, false]);
     expect(found.of('rollback')?.detail).toMatch(/of s to cp_001 .*#ROLLBACK:cp_001$/);
   });
 
-  test('shows people what is in force', () => {
-    run(['init']);
+  test('shows people what is in force', async () => {
+    await run(['init']);
     writeFileSync(join(cwd, '.baton/config.yaml'), 'defaults: { parallel: 7 }\n');
-    const { exit, out } = run(['doctor']);
+    const { exit, out } = await run(['doctor']);
     expect([exit, out]).toEqual([0, expect.stringMatching(/^ok {6}node /)]);
     expect(out).toMatch(/\nIn force .*\n[\s\S]*\n {2}parallel: 7\n/);
   });
 
-  test('what config.yaml needs has to be there', () => {
-    run(['init']);
+  test('what config.yaml needs has to be there', async () => {
+    await run(['init']);
     writeFileSync(
       join(cwd, '.baton/config.yaml'),
       `agents:
@@ -341,21 +345,21 @@ describe('baton doctor', () => {
 defaults: { sandbox: require }
 `,
     );
-    const without = examine({ PATH: programs('other') });
+    const without = await examine({ PATH: programs('other') });
     expect([without.exit, without.checks.filter(({ ok }) => !ok).map(({ name }) => name)]).toEqual([
       1,
       ['bubblewrap', 'agent emma', 'agent own'],
     ]);
-    const found = examine({ PATH: `${programs('codex', 'my-agent')}:${process.env['PATH']}` });
+    const found = await examine({ PATH: `${programs('codex', 'my-agent')}:${process.env['PATH']}` });
     // Whether bubblewrap works is tried, and depends on the machine.
     expect(found.checks.filter(({ ok, name }) => !ok && name !== 'bubblewrap')).toEqual([]);
   });
 
-  test('a broken config is named, and the rest is looked at', () => {
-    run(['init']);
+  test('a broken config is named, and the rest is looked at', async () => {
+    await run(['init']);
     const config = join(cwd, '.baton/config.yaml');
     writeFileSync(config, 'agnts: {}\n');
-    const unknown = examine();
+    const unknown = await examine();
     expect([unknown.exit, unknown.of('config')]).toEqual([
       1,
       {
@@ -366,18 +370,18 @@ defaults: { sandbox: require }
     ]);
     expect(unknown.of('data folder')).toMatchObject({ ok: true });
     writeFileSync(config, 'a: [1\n');
-    expect(examine().of('config')?.detail).toMatch(/^config\.yaml is not readable as YAML: .* at line \d/);
+    expect((await examine()).of('config')?.detail).toMatch(/^config\.yaml is not readable as YAML: .* at line \d/);
   });
 
-  test('a damaged journal is broken; --fix goes on without the record', () => {
-    add('--title', 'a');
-    add('--title', 'before');
-    add('--title', 'c');
+  test('a damaged journal is broken; --fix goes on without the record', async () => {
+    await add('--title', 'a');
+    await add('--title', 'before');
+    await add('--title', 'c');
     damage('before', 'beFore');
-    const broken = examine();
+    const broken = await examine();
     expect([broken.exit, broken.checks.some(({ ok }) => !ok)]).toEqual([1, true]);
-    run(['doctor', '--fix']);
-    expect(run(['task', 'list']).out).toMatch(/ a\n[\s\S]* c\n/);
+    await run(['doctor', '--fix']);
+    expect((await run(['task', 'list'])).out).toMatch(/ a\n[\s\S]* c\n/);
   });
 
   test('the least Node is that of package.json', () => {
@@ -403,16 +407,18 @@ describe('output', () => {
       );
       expect([args, status, stderr, stdout.split('\n').length]).toEqual([args, 0, '', 2]);
     }
-    const listed = run(['task', 'list', '--json']);
+    const listed = await run(['task', 'list', '--json']);
     expect((JSON.parse(listed.out) as unknown[]).length).toBe(400);
-    expect(run(['audit', 'verify']).exit).toBe(0);
+    expect((await run(['audit', 'verify'])).exit).toBe(0);
   });
 
-  test('colour where it is asked for, and not with NO_COLOR or without a terminal', () => {
-    add('--title', 'a', '--status', 'backlog');
-    expect(run(['task', 'list'], { FORCE_COLOR: '1' }).out).toContain('\x1b[2mbacklog');
-    expect(run(['task', 'list']).out).not.toContain('\x1b');
-    expect(run(['task', 'list'], { NO_COLOR: '1' }).out).not.toContain('\x1b');
+  test('colour where it is asked for, and not with NO_COLOR or without a terminal', async () => {
+    await add('--title', 'a', '--status', 'backlog');
+    // Settled when the command line is loaded, so each in a process of its own.
+    const listed = (env: NodeJS.ProcessEnv = {}): string => baton(['task', 'list'], '', cwd, env).out;
+    expect(listed({ FORCE_COLOR: '1' })).toContain('\x1b[2mbacklog');
+    expect(listed()).not.toContain('\x1b');
+    expect(listed({ NO_COLOR: '1' })).not.toContain('\x1b');
   });
 
   test.each([
@@ -429,14 +435,14 @@ describe('output', () => {
     'audit',
     'init',
     'doctor',
-  ])('baton %s --help', (name) => {
-    const { exit, out, err } = run([...name.split(' '), '--help']);
+  ])('baton %s --help', async (name) => {
+    const { exit, out, err } = await run([...name.split(' '), '--help']);
     expect([exit, err]).toEqual([0, '']);
     expect(out).toMatch(new RegExp(`^Usage: baton ${name} `));
   });
 
-  test('baton task alone shows its help, and is wrong usage', () => {
-    const ran = run(['task']);
+  test('baton task alone shows its help, and is wrong usage', async () => {
+    const ran = await run(['task']);
     expect([ran.exit, ran.err]).toEqual([2, expect.stringContaining('Usage: baton task ')]);
   });
 });

@@ -7,7 +7,8 @@ import * as z from 'zod';
 import { TASK_PRIORITIES, TASK_STATUSES } from '../../src/core/task.ts';
 import { openStore } from '../../src/store/open.ts';
 import { example } from '../helpers/documents.ts';
-import { baton, fixture, type Ran, startBaton, stopStarted } from './baton.ts';
+import { fixture, type Ran, startBaton, stopStarted } from './baton.ts';
+import { batonHere } from './here.ts';
 
 const made: string[] = [];
 afterAll(() => {
@@ -44,30 +45,43 @@ const T = z.looseObject({
 });
 type T = z.infer<typeof T>;
 
-const run = (args: readonly string[], input = ''): Ran => baton(args, input, cwd);
-const json = <S extends z.ZodType>(schema: S, args: readonly string[], input = ''): z.infer<S> => {
-  const ran = run([...args, '--json'], input);
+const run = (args: readonly string[], input = ''): Promise<Ran> => batonHere(args, input, cwd);
+const json = async <S extends z.ZodType>(schema: S, args: readonly string[], input = ''): Promise<z.infer<S>> => {
+  const ran = await run([...args, '--json'], input);
   if (ran.exit !== 0) throw new Error(ran.err);
   return schema.parse(JSON.parse(ran.out));
 };
-const add = (...args: string[]): T => json(T, ['task', 'add', ...args]);
-const list = (...args: string[]): T[] => json(z.array(T), ['task', 'list', ...args]);
-const show = (id: string): T & { body: string | null } =>
+const add = (...args: string[]): Promise<T> => json(T, ['task', 'add', ...args]);
+const list = (...args: string[]): Promise<T[]> => json(z.array(T), ['task', 'list', ...args]);
+const show = (id: string): Promise<T & { body: string | null }> =>
   json(T.extend({ body: z.string().nullable() }), ['task', 'show', id]);
 
 const errorOf = (ran: Ran): { code: string; message: string; hint: string | null } =>
   (JSON.parse(ran.err) as { error: { code: string; message: string; hint: string | null } }).error;
 /** What a command says, for programs, when it does not work. */
-function failure(args: readonly string[], input = ''): [exit: number | null, code: string, message: string] {
-  const ran = run([...args, '--json'], input);
+async function failure(
+  args: readonly string[],
+  input = '',
+): Promise<[exit: number | null, code: string, message: string]> {
+  const ran = await run([...args, '--json'], input);
   expect(ran.out).toBe('');
   const { code, message } = errorOf(ran);
   return [ran.exit, code, message];
 }
 
 describe('baton task add', () => {
-  test('makes the data folder on first use, and a task of a title alone', () => {
-    const task = add('--title', 'Fix it', '--agent', 'emma', '--priority', 'high', '--status', 'backlog', '--review');
+  test('makes the data folder on first use, and a task of a title alone', async () => {
+    const task = await add(
+      '--title',
+      'Fix it',
+      '--agent',
+      'emma',
+      '--priority',
+      'high',
+      '--status',
+      'backlog',
+      '--review',
+    );
     expect(task).toMatchObject({
       title: 'Fix it',
       agent: 'emma',
@@ -81,8 +95,8 @@ describe('baton task add', () => {
     expect(readdirSync(cwd)).toEqual(['.baton']);
   });
 
-  test('says to people what was made', () => {
-    const ran = run(['task', 'add', '--title', 'Fix it']);
+  test('says to people what was made', async () => {
+    const ran = await run(['task', 'add', '--title', 'Fix it']);
     expect([ran.exit, ran.out, ran.err]).toEqual([
       0,
       expect.stringMatching(/^added TASK-\d{4}-\d\d-\d\d-001 ready {2}Fix it\n$/),
@@ -90,13 +104,13 @@ describe('baton task add', () => {
     ]);
   });
 
-  test('takes a body from a file or from standard input, and its title from its first line', () => {
+  test('takes a body from a file or from standard input, and its title from its first line', async () => {
     const body = '# The title\n\nWith **words**.\n';
     writeFileSync(join(cwd, 'notes.md'), body);
-    const [a, b] = [add('notes.md'), json(T, ['task', 'add', '-', '--title', 'Mine'], body)];
-    const c = json(T, ['task', 'add'], body);
+    const [a, b] = [await add('notes.md'), await json(T, ['task', 'add', '-', '--title', 'Mine'], body)];
+    const c = await json(T, ['task', 'add'], body);
     expect([a.title, b.title, c.title]).toEqual(['The title', 'Mine', 'The title']);
-    expect([a, b, c].map(({ id }) => show(id).body)).toEqual([body, body, body]);
+    for (const { id } of [a, b, c]) expect((await show(id)).body).toBe(body);
   });
 
   test('does not wait for a pipe that nobody closes, where there is a title', async () => {
@@ -104,8 +118,8 @@ describe('baton task add', () => {
     expect([await started.ended, started.err()]).toEqual([0, '']);
   });
 
-  test('makes a task of a TASK, known by its own id from then on', () => {
-    const task = add(fixture('aop2-task-full.json'));
+  test('makes a task of a TASK, known by its own id from then on', async () => {
+    const task = await add(fixture('aop2-task-full.json'));
     expect(task).toMatchObject({
       externalId: 'TASK-001',
       title: 'Refactor module X to use dependency injection.',
@@ -114,15 +128,15 @@ describe('baton task add', () => {
       role: 'EXECUTOR',
       maxRetries: 1,
     });
-    expect(show('TASK-001').id).toBe(task.id);
-    const after = add('--title', 'Then this', '--depends-on', 'TASK-001');
+    expect((await show('TASK-001')).id).toBe(task.id);
+    const after = await add('--title', 'Then this', '--depends-on', 'TASK-001');
     expect([after.dependsOn, after.blockedBy, after.session]).toEqual([[task.id], [task.id], 'default']);
-    const child = add('--title', 'A part', '--parent', 'TASK-001');
+    const child = await add('--title', 'A part', '--parent', 'TASK-001');
     expect([child.parentId, child.depth, child.session]).toEqual([task.id, 1, 'AOP-SESSION-2026-02-26-001']);
   });
 
-  test('what the command line says goes before what the TASK says', () => {
-    const task = add(
+  test('what the command line says goes before what the TASK says', async () => {
+    const task = await add(
       fixture('aop2-task-minimal.json'),
       '--title',
       'X',
@@ -136,44 +150,50 @@ describe('baton task add', () => {
     expect(task).toMatchObject({ title: 'X', agent: 'zed', priority: 'low', session: 's', externalId: 'TASK-001' });
   });
 
-  test('the same TASK twice is refused', () => {
-    add(fixture('aop2-task-minimal.json'));
-    expect(failure(['task', 'add', fixture('aop2-task-minimal.json')])).toEqual([
+  test('the same TASK twice is refused', async () => {
+    await add(fixture('aop2-task-minimal.json'));
+    expect(await failure(['task', 'add', fixture('aop2-task-minimal.json')])).toEqual([
       3,
       'E_DUPLICATE',
       'the session AOP-SESSION-2026-02-26-001 has a task TASK-001 already',
     ]);
-    expect(list().length).toBe(1);
+    expect((await list()).length).toBe(1);
   });
 
-  test('an id of our form is kept; of another session it becomes an external one, and in the same it is a duplicate', () => {
+  test('an id of our form is kept; of another session it becomes an external one, and in the same it is a duplicate', async () => {
     const of = (session: string): string =>
       example('aop2-task-minimal.json')
         .replace('"TASK-001"', '"TASK-2026-02-09-057"')
         .replace('AOP-SESSION-2026-02-26-001', session);
-    const first = json(T, ['task', 'add'], of('a'));
+    const first = await json(T, ['task', 'add'], of('a'));
     expect([first.id, first.externalId]).toEqual(['TASK-2026-02-09-057', null]);
-    const other = json(T, ['task', 'add'], of('b'));
+    const other = await json(T, ['task', 'add'], of('b'));
     expect([other.id === first.id, other.externalId]).toEqual([false, 'TASK-2026-02-09-057']);
-    expect(failure(['task', 'add'], of('a')).slice(0, 2)).toEqual([3, 'E_DUPLICATE']);
+    expect((await failure(['task', 'add'], of('a'))).slice(0, 2)).toEqual([3, 'E_DUPLICATE']);
   });
 
-  test('several TASKs come together or not at all', () => {
+  test('several TASKs come together or not at all', async () => {
     const task = (id: string): Record<string, unknown> =>
       JSON.parse(example('aop2-task-minimal.json').replace('TASK-001', id)) as Record<string, unknown>;
     const [a, b] = [task('A'), task('B')];
     const broken = { ...task('C'), task: { task_id: 'C' } };
-    expect(failure(['task', 'add'], JSON.stringify([a, broken])).slice(0, 2)).toEqual([1, 'E_SCHEMA_VALIDATION']);
-    expect(failure(['task', 'add'], JSON.stringify([a, task('A')])).slice(0, 2)).toEqual([3, 'E_DUPLICATE']);
-    expect(failure(['task', 'add', '-', '--title', 'x'], JSON.stringify([a, b])).slice(0, 2)).toEqual([2, 'E_USAGE']);
-    const both = json(z.array(T), ['task', 'add'], `${JSON.stringify(a)}\n${JSON.stringify(b)}\n`);
+    expect((await failure(['task', 'add'], JSON.stringify([a, broken]))).slice(0, 2)).toEqual([
+      1,
+      'E_SCHEMA_VALIDATION',
+    ]);
+    expect((await failure(['task', 'add'], JSON.stringify([a, task('A')]))).slice(0, 2)).toEqual([3, 'E_DUPLICATE']);
+    expect((await failure(['task', 'add', '-', '--title', 'x'], JSON.stringify([a, b]))).slice(0, 2)).toEqual([
+      2,
+      'E_USAGE',
+    ]);
+    const both = await json(z.array(T), ['task', 'add'], `${JSON.stringify(a)}\n${JSON.stringify(b)}\n`);
     expect(both.map(({ externalId }) => externalId)).toEqual(['A', 'B']);
-    expect(list().length).toBe(2);
+    expect((await list()).length).toBe(2);
   });
 
-  test('an invalid TASK is refused with its first problem, before anything is made', () => {
+  test('an invalid TASK is refused with its first problem, before anything is made', async () => {
     const broken = example('aop2-task-minimal.json').replace('"LOW"', '"low"');
-    expect(failure(['task', 'add'], broken)).toEqual([
+    expect(await failure(['task', 'add'], broken)).toEqual([
       1,
       'E_SCHEMA_VALIDATION',
       expect.stringMatching(/^the TASK is not valid at \/task\/complexity: expected one of LOW .*, got "low"$/),
@@ -190,20 +210,20 @@ describe('baton task add', () => {
     [['missing.md'], '', 4, 'E_FILE_NOT_FOUND', 'there is no file missing.md'],
     [['--title', 'x', '--depends-on', 'NO'], '', 4, 'E_NOT_FOUND', 'there is no task NO'],
     [['--title', 'x', '--parent', 'NO'], '', 4, 'E_NOT_FOUND', 'there is no task NO'],
-  ])('%j is refused', (args, input, exit, code, message) => {
-    expect(failure(['task', 'add', ...args], input)).toEqual([exit, code, message]);
+  ])('%j is refused', async (args, input, exit, code, message) => {
+    expect(await failure(['task', 'add', ...args], input)).toEqual([exit, code, message]);
   });
 
-  test('delegation.max_depth of config.yaml acts', () => {
-    const parent = add('--title', 'parent');
+  test('delegation.max_depth of config.yaml acts', async () => {
+    const parent = await add('--title', 'parent');
     writeFileSync(join(cwd, '.baton/config.yaml'), 'delegation: { max_depth: 1 }\n');
-    const child = add('--title', 'child', '--parent', parent.id);
-    expect(failure(['task', 'add', '--title', 'too deep', '--parent', child.id]).slice(0, 2)).toEqual([
+    const child = await add('--title', 'child', '--parent', parent.id);
+    expect((await failure(['task', 'add', '--title', 'too deep', '--parent', child.id])).slice(0, 2)).toEqual([
       3,
       'E_MAX_DEPTH_EXCEEDED',
     ]);
     writeFileSync(join(cwd, '.baton/config.yaml'), 'delegation: { max_dept: 1 }\n');
-    expect(failure(['task', 'add', '--title', 'x'])).toEqual([
+    expect(await failure(['task', 'add', '--title', 'x'])).toEqual([
       1,
       'E_CONFIG',
       'config.yaml, delegation: unknown key "max_dept"; the nearest known one is max_depth',
@@ -212,43 +232,45 @@ describe('baton task add', () => {
 });
 
 describe('baton task list', () => {
-  test('lists in the order of ids, by status and by session', () => {
-    const a = add('--title', 'a');
-    const b = add('--title', 'b', '--status', 'backlog', '--depends-on', a.id);
-    const c = add('--title', 'c', '--session', 'other', '--depends-on', a.id);
-    expect(list().map(({ id, blockedBy }) => [id, blockedBy])).toEqual([
+  test('lists in the order of ids, by status and by session', async () => {
+    const a = await add('--title', 'a');
+    const b = await add('--title', 'b', '--status', 'backlog', '--depends-on', a.id);
+    const c = await add('--title', 'c', '--session', 'other', '--depends-on', a.id);
+    expect((await list()).map(({ id, blockedBy }) => [id, blockedBy])).toEqual([
       [a.id, []],
       [b.id, [a.id]],
       [c.id, [a.id]],
     ]);
-    expect(list('--status', 'backlog').map(({ id, blockedBy }) => [id, blockedBy])).toEqual([[b.id, [a.id]]]);
-    expect(list('--status', 'backlog', '--status', 'ready').length).toBe(3);
-    expect(list('--session', 'other').map(({ id }) => id)).toEqual([c.id]);
-    expect(list('--status', 'done')).toEqual([]);
-    for (const status of ['in-progress', 'review', 'done']) run(['task', 'move', a.id, status]);
-    expect(list().map(({ status, blockedBy }) => [status, blockedBy])).toEqual([
+    expect((await list('--status', 'backlog')).map(({ id, blockedBy }) => [id, blockedBy])).toEqual([[b.id, [a.id]]]);
+    expect((await list('--status', 'backlog', '--status', 'ready')).length).toBe(3);
+    expect((await list('--session', 'other')).map(({ id }) => id)).toEqual([c.id]);
+    expect(await list('--status', 'done')).toEqual([]);
+    for (const status of ['in-progress', 'review', 'done']) await run(['task', 'move', a.id, status]);
+    expect((await list()).map(({ status, blockedBy }) => [status, blockedBy])).toEqual([
       ['done', []],
       ['backlog', []],
       ['ready', []],
     ]);
-    expect(list('--session', 'other')[0]?.blockedBy).toEqual([]);
+    expect((await list('--session', 'other'))[0]?.blockedBy).toEqual([]);
   });
 
-  test('shows people aligned columns, and says where there is nothing', () => {
-    const a = add('--title', 'one\nline \x1b[31mred', '--agent', 'emma');
-    expect(run(['task', 'list']).out).toBe(
+  test('shows people aligned columns, and says where there is nothing', async () => {
+    const a = await add('--title', 'one\nline \x1b[31mred', '--agent', 'emma');
+    expect((await run(['task', 'list'])).out).toBe(
       [
         'ID                   STATUS       PRIORITY  AGENT         TITLE',
         `${a.id}  ready        normal    emma          one line red`,
         '',
       ].join('\n'),
     );
-    expect(run(['task', 'list', '--status', 'done', '--status', 'review']).out).toBe('no task is done or review\n');
-    expect(run(['task', 'list', '--session', 'x']).out).toBe('there is no task in the session x\n');
+    expect((await run(['task', 'list', '--status', 'done', '--status', 'review'])).out).toBe(
+      'no task is done or review\n',
+    );
+    expect((await run(['task', 'list', '--session', 'x'])).out).toBe('there is no task in the session x\n');
   });
 
-  test('an unknown status is wrong usage', () => {
-    expect(failure(['task', 'list', '--status', 'donne']).slice(0, 2)).toEqual([2, 'E_USAGE']);
+  test('an unknown status is wrong usage', async () => {
+    expect((await failure(['task', 'list', '--status', 'donne'])).slice(0, 2)).toEqual([2, 'E_USAGE']);
   });
 });
 
@@ -265,7 +287,7 @@ describe('baton task show', () => {
 
   /** A task with a run that failed and one that is at work. */
   async function worked(): Promise<string> {
-    const { id } = add('--title', 'Work', '--agent', 'emma');
+    const { id } = await add('--title', 'Work', '--agent', 'emma');
     const store = await openStore(join(cwd, '.baton'));
     const by = { kind: 'runtime', name: 'baton' } as const;
     try {
@@ -287,7 +309,7 @@ describe('baton task show', () => {
 
   test('T with its runs, its events and its body', async () => {
     const id = await worked();
-    const task = json(Shown, ['task', 'show', id]);
+    const task = await json(Shown, ['task', 'show', id]);
     expect(task).toMatchObject({ status: 'in-progress', attempts: 1, cost: { usd: 0.5 }, body: null });
     expect(task.runs).toMatchObject([
       { id: `${id}-r1`, status: 'failed', attempt: 1, model: null, outcome: 'failed', endedAt: expect.any(String) },
@@ -308,7 +330,7 @@ describe('baton task show', () => {
 
   test('readable for people', async () => {
     const id = await worked();
-    const { out } = run(['task', 'show', id]);
+    const { out } = await run(['task', 'show', id]);
     for (const line of [
       new RegExp(`^${id} in-progress {2}Work\n`),
       /^agent {7}emma$/m,
@@ -323,63 +345,63 @@ describe('baton task show', () => {
     }
   });
 
-  test('lets no escape of a body or a title through', () => {
-    const { id } = json(T, ['task', 'add'], '\x1b]0;title\x07Evil \x1b[2Jtext\u202e\n');
-    const { out } = run(['task', 'show', id]);
+  test('lets no escape of a body or a title through', async () => {
+    const { id } = await json(T, ['task', 'add'], '\x1b]0;title\x07Evil \x1b[2Jtext\u202e\n');
+    const { out } = await run(['task', 'show', id]);
     expect(out).not.toMatch(/[\x1b\x07\u202e]/);
     expect(out).toContain('Evil text');
   });
 });
 
 describe('baton task move, cancel, retry, edit', () => {
-  test('each answers with the task as it is then', () => {
-    const { id } = add('--title', 'x');
-    const ask = (...args: string[]): T => json(T, ['task', ...args]);
-    expect(ask('move', id, 'blocked', '--reason', 'no key')).toMatchObject({
+  test('each answers with the task as it is then', async () => {
+    const { id } = await add('--title', 'x');
+    const ask = (...args: string[]): Promise<T> => json(T, ['task', ...args]);
+    expect(await ask('move', id, 'blocked', '--reason', 'no key')).toMatchObject({
       status: 'blocked',
       cause: { code: 'E_MOVED', message: 'no key' },
     });
-    expect(ask('retry', id).status).toBe('ready');
-    expect(ask('edit', id, '--title', 'y', '--priority', 'critical', '--agent', 'zed')).toMatchObject({
+    expect((await ask('retry', id)).status).toBe('ready');
+    expect(await ask('edit', id, '--title', 'y', '--priority', 'critical', '--agent', 'zed')).toMatchObject({
       title: 'y',
       priority: 'critical',
       agent: 'zed',
     });
-    expect(ask('cancel', id, '--reason', 'enough').status).toBe('cancelled');
+    expect((await ask('cancel', id, '--reason', 'enough')).status).toBe('cancelled');
   });
 
-  test('says to people what it was before, and where there was nothing to do', () => {
-    const { id } = add('--title', 'x');
-    expect(run(['task', 'move', id, 'blocked']).out).toBe(`${id} blocked  x (was ready)\n`);
-    expect(run(['task', 'move', id, 'blocked']).out).toBe(`${id} blocked  x (nothing to change)\n`);
-    expect(run(['task', 'edit', id, '--title', 'y']).out).toBe(`${id} blocked  y\n`);
+  test('says to people what it was before, and where there was nothing to do', async () => {
+    const { id } = await add('--title', 'x');
+    expect((await run(['task', 'move', id, 'blocked'])).out).toBe(`${id} blocked  x (was ready)\n`);
+    expect((await run(['task', 'move', id, 'blocked'])).out).toBe(`${id} blocked  x (nothing to change)\n`);
+    expect((await run(['task', 'edit', id, '--title', 'y'])).out).toBe(`${id} blocked  y\n`);
   });
 
-  test('an illegal move is refused with what is legal, and changes nothing', () => {
-    const { id } = add('--title', 'x');
-    const ran = run(['task', 'move', id, 'done']);
+  test('an illegal move is refused with what is legal, and changes nothing', async () => {
+    const { id } = await add('--title', 'x');
+    const ran = await run(['task', 'move', id, 'done']);
     expect([ran.exit, ran.out, ran.err]).toEqual([
       3,
       '',
       `baton: ${id} is ready and cannot become done (E_ILLEGAL_MOVE)\n  from ready it may become in-progress, blocked, deadletter, cancelled\n`,
     ]);
-    expect(show(id).status).toBe('ready');
-    run(['task', 'cancel', id]);
+    expect((await show(id)).status).toBe('ready');
+    await run(['task', 'cancel', id]);
     for (const args of [
       ['move', id, 'ready'],
       ['retry', id],
       ['edit', id, '--title', 'y'],
     ]) {
-      expect(failure(['task', ...args]).slice(0, 2)).toEqual([3, 'E_ILLEGAL_MOVE']);
+      expect((await failure(['task', ...args])).slice(0, 2)).toEqual([3, 'E_ILLEGAL_MOVE']);
     }
   });
 
-  test('what a failed dependency forbids is refused too', () => {
-    const a = add('--title', 'a');
-    const b = add('--title', 'b', '--depends-on', a.id);
-    run(['task', 'cancel', a.id]);
-    expect(show(b.id).status).toBe('blocked');
-    expect(failure(['task', 'move', b.id, 'ready']).slice(0, 2)).toEqual([3, 'E_DEPENDENCY_FAILED']);
+  test('what a failed dependency forbids is refused too', async () => {
+    const a = await add('--title', 'a');
+    const b = await add('--title', 'b', '--depends-on', a.id);
+    await run(['task', 'cancel', a.id]);
+    expect((await show(b.id)).status).toBe('blocked');
+    expect((await failure(['task', 'move', b.id, 'ready'])).slice(0, 2)).toEqual([3, 'E_DEPENDENCY_FAILED']);
   });
 
   test.each([
@@ -390,9 +412,9 @@ describe('baton task move, cancel, retry, edit', () => {
     [['task', 'edit', 'NO', '--title', 'x']],
     [['why', 'NO']],
     [['events', '--task', 'NO']],
-  ])('%j: there is no such task', (args) => {
-    add('--title', 'x');
-    expect(failure(args)).toEqual([4, 'E_NOT_FOUND', 'there is no task NO']);
+  ])('%j: there is no such task', async (args) => {
+    await add('--title', 'x');
+    expect(await failure(args)).toEqual([4, 'E_NOT_FOUND', 'there is no task NO']);
   });
 
   test.each([
@@ -404,14 +426,14 @@ describe('baton task move, cancel, retry, edit', () => {
     [['audit', 'verfy'], /'verfy' is invalid/],
     [['events', '--task', ''], /expected a name, got an empty text/],
     [['task', 'list', '--dir', ''], /expected a name, got an empty text/],
-  ])('%j is wrong usage', (args, message) => {
-    expect(failure(args)).toEqual([2, 'E_USAGE', expect.stringMatching(message)]);
+  ])('%j is wrong usage', async (args, message) => {
+    expect(await failure(args)).toEqual([2, 'E_USAGE', expect.stringMatching(message)]);
   });
 
-  test('an external id that two sessions have needs its session', () => {
+  test('an external id that two sessions have needs its session', async () => {
     const minimal = fixture('aop2-task-minimal.json');
-    const [a, b] = [add(minimal, '--session', 'a'), add(minimal, '--session', 'b')];
-    const ran = run(['task', 'cancel', 'TASK-001', '--json']);
+    const [a, b] = [await add(minimal, '--session', 'a'), await add(minimal, '--session', 'b')];
+    const ran = await run(['task', 'cancel', 'TASK-001', '--json']);
     expect([ran.exit, errorOf(ran)]).toEqual([
       4,
       {
@@ -420,8 +442,8 @@ describe('baton task move, cancel, retry, edit', () => {
         hint: 'say which with --session, or name it by its own id',
       },
     ]);
-    expect(json(T, ['task', 'cancel', 'TASK-001', '--session', 'b']).id).toBe(b.id);
-    expect(show(a.id).status).toBe('ready');
+    expect((await json(T, ['task', 'cancel', 'TASK-001', '--session', 'b'])).id).toBe(b.id);
+    expect((await show(a.id)).status).toBe('ready');
   });
 });
 
@@ -434,8 +456,8 @@ describe('the data folder', () => {
     [['events']],
     [['audit']],
     [['audit', 'verify']],
-  ])('%j needs one, and makes none', (args) => {
-    const ran = run([...args, '--json']);
+  ])('%j needs one, and makes none', async (args) => {
+    const ran = await run([...args, '--json']);
     expect([ran.exit, errorOf(ran)]).toEqual([
       4,
       {
@@ -447,20 +469,22 @@ describe('the data folder', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('is the nearest one above, unless BATON_DIR or, before it, --dir names another', () => {
-    add('--title', 'above');
+  test('is the nearest one above, unless BATON_DIR or, before it, --dir names another', async () => {
+    await add('--title', 'above');
     const below = join(cwd, 'a/b');
     mkdirSync(below, { recursive: true });
-    const titles = (args: readonly string[], env: NodeJS.ProcessEnv = {}): unknown[] => {
-      const ran = baton(['task', 'list', '--json', ...args], '', below, env);
+    const titles = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown[]> => {
+      const ran = await batonHere(['task', 'list', '--json', ...args], '', below, env);
       return (JSON.parse(ran.out) as T[]).map(({ title }) => title);
     };
-    expect(titles([])).toEqual(['above']);
-    baton(['task', 'add', '--title', 'named'], '', below, { BATON_DIR: join(cwd, 'named') });
-    baton(['task', 'add', '--title', 'given', '--dir', 'given'], '', below, { BATON_DIR: join(cwd, 'named') });
-    expect(titles([], { BATON_DIR: join(cwd, 'named') })).toEqual(['named']);
-    expect(titles(['--dir', 'given'], { BATON_DIR: join(cwd, 'named') })).toEqual(['given']);
-    expect(titles([], { BATON_DIR: '' })).toEqual(['above']);
+    expect(await titles([])).toEqual(['above']);
+    await batonHere(['task', 'add', '--title', 'named'], '', below, { BATON_DIR: join(cwd, 'named') });
+    await batonHere(['task', 'add', '--title', 'given', '--dir', 'given'], '', below, {
+      BATON_DIR: join(cwd, 'named'),
+    });
+    expect(await titles([], { BATON_DIR: join(cwd, 'named') })).toEqual(['named']);
+    expect(await titles(['--dir', 'given'], { BATON_DIR: join(cwd, 'named') })).toEqual(['given']);
+    expect(await titles([], { BATON_DIR: '' })).toEqual(['above']);
     expect(readdirSync(below)).toEqual(['given']);
   });
 });
@@ -468,7 +492,7 @@ describe('the data folder', () => {
 test('two people at once, in one folder', async () => {
   const started = Array.from({ length: 6 }, (_, i) => startBaton(['task', 'add', '--title', `t${i}`], cwd));
   expect(await Promise.all(started.map(({ ended }) => ended))).toEqual([0, 0, 0, 0, 0, 0]);
-  const tasks = list();
+  const tasks = await list();
   expect(tasks.map(({ title }) => title).sort()).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
   expect(new Set(tasks.map(({ id }) => id)).size).toBe(6);
 });
