@@ -1,4 +1,6 @@
 /** Phases and checkpoints: each phase only after the one before has passed, each checkpoint looked at by Baton itself (DECISIONS §6). */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Phase } from '../../src/runtime/phases.ts';
 import { EMMA, emma, output, print, REPORT_DONE, responseText } from './small-agents.ts';
@@ -205,4 +207,30 @@ test('a checkpoint that hangs ends with the time of the task, and nothing of it 
   expect(ran.task).toMatchObject({ status: 'deadletter', cause: { code: 'E_TIMEOUT' } });
   expect(alivePids(nap)).toEqual([]);
   expect(world.alive()).toEqual([]);
+});
+
+test('an agent whose conversation ends with each turn is told its task in every phase', async () => {
+  const asked: string[] = [];
+  const gateway = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString('utf8');
+    });
+    request.on('end', () => {
+      asked.push((JSON.parse(body) as { args: { task: string } }).args.task);
+      response.end(JSON.stringify({ ok: true, result: { sessionId: `s${asked.length}` } }));
+    });
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+  try {
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const world = await makeWorld({ config: { agents: { claw: { kind: 'openclaw', url } } } });
+    const phases = [phase('ONE', 1, 'true'), phase('TWO', 2, 'true')];
+    await world.run(taskOf(world, { agent: 'claw', objective: 'Mend the fence.', phases }));
+    expect(asked).toHaveLength(2);
+    for (const words of asked) expect(words).toContain('Mend the fence.');
+  } finally {
+    gateway.closeAllConnections();
+    gateway.close();
+  }
 });
