@@ -14,33 +14,54 @@ export interface ErrorEntry {
   readonly retryable: boolean;
   readonly http: number;
   readonly exit: ExitCode;
+  readonly traits: readonly Trait[];
 }
 
-const entry = (meaning: string, http: number, exit: ExitCode, retryable = false): ErrorEntry => ({
+/**
+ * What becomes of a task whose run failed with it (DECISIONS §2, §7). `permanent`: trying again would fail again, until a person does something.
+ * `costly`: nothing is wrong with the task or its agent, but the same once more would only cost the same once more. `critical`: what
+ * CRITICAL_ERROR and `stopOnCritical` mean.
+ */
+type Trait = 'retryable' | 'permanent' | 'costly' | 'critical';
+
+const entry = (meaning: string, http: number, exit: ExitCode, ...traits: readonly Trait[]): ErrorEntry => ({
   meaning,
-  retryable,
+  retryable: traits.includes('retryable'),
   http,
   exit,
+  traits,
 });
 
 export const ERRORS = {
   // The contract's taxonomy (aop2 §12).
-  E_TIMEOUT: entry('the task exceeded its timeout', 504, 1, true),
-  E_HEARTBEAT_FAILURE: entry('the agent missed as many heartbeats as its policy allows', 504, 1, true),
+  E_TIMEOUT: entry('the task exceeded its timeout', 504, 1, 'retryable'),
+  E_HEARTBEAT_FAILURE: entry(
+    'the agent missed as many heartbeats as its policy allows',
+    504,
+    1,
+    'retryable',
+    'critical',
+  ),
   E_PARSE_FAILURE: entry('the text could not be read as a message of any dialect', 400, 1),
   E_SCHEMA_VALIDATION: entry('a message was read but does not fit its schema', 422, 1),
-  E_AGENT_NOT_FOUND: entry('the agent is missing or cannot be reached', 404, 4),
-  E_MODEL_UNAVAILABLE: entry('the requested model is not available', 503, 1),
+  E_AGENT_NOT_FOUND: entry('the agent is missing or cannot be reached', 404, 4, 'permanent', 'critical'),
+  E_MODEL_UNAVAILABLE: entry('the requested model is not available', 503, 1, 'permanent', 'critical'),
   E_ALL_MODELS_EXHAUSTED: entry('the model and all its alternatives failed', 503, 1),
   E_FILE_NOT_FOUND: entry('a file that is needed is not there', 404, 4),
-  E_PERMISSION_DENIED: entry('the file system or the network access was not permitted', 403, 3),
+  E_PERMISSION_DENIED: entry(
+    'the file system or the network access was not permitted',
+    403,
+    3,
+    'permanent',
+    'critical',
+  ),
   E_CONTEXT_OVERFLOW: entry('a hard size limit was exceeded', 413, 1),
   E_PAYLOAD_SIZE_WARNING: entry('a soft size limit was exceeded', 200, 1),
   E_MALFORMED_RESPONSE: entry('a RESPONSE does not fit its schema', 422, 1),
   E_DEPENDENCY_FAILED: entry('a task that this one depends on failed or was cancelled', 424, 1),
   E_MAX_DEPTH_EXCEEDED: entry('the delegation goes deeper than is allowed', 409, 3),
-  E_PROCESS_CRASH: entry("the agent's process crashed or ended with a non-zero code", 502, 1, true),
-  E_COST_LIMIT_EXCEEDED: entry('a budget of dollars or tokens was exceeded', 402, 3),
+  E_PROCESS_CRASH: entry("the agent's process crashed or ended with a non-zero code", 502, 1, 'retryable', 'critical'),
+  E_COST_LIMIT_EXCEEDED: entry('a budget of dollars or tokens was exceeded', 402, 3, 'costly'),
   E_ROLLBACK_FAILED: entry('a rollback could not be completed', 500, 1),
   E_UNKNOWN: entry('something else went wrong', 500, 1),
   // The session language (shared agent protocol §7).
@@ -69,22 +90,22 @@ export const ERRORS = {
   E_DUPLICATE: entry('there is one of that name already', 409, 3),
   E_NOT_LOADABLE: entry('the node does not have what the next stage needs, or is not to be built upon', 409, 3),
   E_ANSWERED: entry('the question has been answered already', 409, 3),
-  E_NOT_CLAIMABLE: entry('the task is not free, not due, or not for this agent', 409, 3, true),
-  E_NOTHING_READY: entry('no task is ready for this agent', 404, 4, true),
+  E_NOT_CLAIMABLE: entry('the task is not free, not due, or not for this agent', 409, 3, 'retryable'),
+  E_NOTHING_READY: entry('no task is ready for this agent', 404, 4, 'retryable'),
   E_STALE_RUN: entry('the run is not the current one of its task', 409, 3),
-  E_RUN_ALIVE: entry('the run still gives signs of life', 409, 3, true),
-  E_RUN_EXPIRED: entry('the run went silent and left no result', 504, 1, true),
+  E_RUN_ALIVE: entry('the run still gives signs of life', 409, 3, 'retryable'),
+  E_RUN_EXPIRED: entry('the run went silent and left no result', 504, 1, 'retryable'),
   E_MOVED: entry('the task was put there by hand', 200, 1),
   E_BLOCKED: entry('the agent says that it cannot go on', 200, 1),
   E_EVIDENCE: entry('what the runtime saw does not bear out what the agent claims', 422, 1),
-  E_CREDENTIALS: entry("the agent's credentials are missing or not accepted", 401, 3),
-  E_STORE_FULL: entry('there is no space left for the data folder', 507, 1, true),
-  E_STORE_UNWRITABLE: entry('the data folder, or something in it, may not be written', 403, 3, true),
+  E_CREDENTIALS: entry("the agent's credentials are missing or not accepted", 401, 3, 'permanent'),
+  E_STORE_FULL: entry('there is no space left for the data folder', 507, 1, 'retryable'),
+  E_STORE_UNWRITABLE: entry('the data folder, or something in it, may not be written', 403, 3, 'retryable'),
   E_STORE_FORM: entry('something in the data folder is not what it should be', 409, 1),
   E_STORE_VERSION: entry('the data folder was made by a newer Baton', 409, 3),
   E_STORE_DAMAGED: entry('records that were acknowledged have been changed or are gone', 500, 1),
-  E_STORE_FAILED: entry('the disk failed; nothing of the request was kept', 500, 1, true),
-  E_STORE_OWNED: entry('the data folder is in use by a process that cannot be reached from here', 503, 3, true),
+  E_STORE_FAILED: entry('the disk failed; nothing of the request was kept', 500, 1, 'retryable'),
+  E_STORE_OWNED: entry('the data folder is in use by a process that cannot be reached from here', 503, 3, 'retryable'),
   E_OWNER_VERSION: entry('the data folder is in use by a baton that speaks another version', 409, 3),
   E_CONFIG: entry('config.yaml is not readable, or holds what is not known', 400, 1),
   E_USAGE: entry('the command line is wrong', 400, 2),
@@ -94,6 +115,14 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+
+export const hasTrait = (code: string, trait: Trait): boolean =>
+  isErrorCode(code) && (ERRORS[code] as ErrorEntry).traits.includes(trait);
+
+/** The codes that the session language has for all that goes wrong there. */
+export type SessionErrorCode = Extract<ErrorCode, `E0${string}`>;
+export const isSessionErrorCode = (code: string): code is SessionErrorCode =>
+  code.startsWith('E0') && isErrorCode(code);
 
 /** What stops a command: a code of the table, a sentence that says what was expected and what came, and what to do next. */
 export class BatonError extends Error {

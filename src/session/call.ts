@@ -1,8 +1,9 @@
 /** What the session's commands are given, and what they answer. Contracts only: every command is a handler in `commands/`, found by the one table in `handlers.ts`. */
 import type { Config } from '../core/config.ts';
+import type { SessionErrorCode } from '../core/errors.ts';
 import type { Actor, Speaker } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
-import type { Command, SessionErrorCode, Situation } from '../protocol/command/index.ts';
+import type { Command, Situation } from '../protocol/command/index.ts';
 
 /** What the interpreter works with. */
 export interface SessionParts {

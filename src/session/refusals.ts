@@ -1,16 +1,14 @@
 /** A store's refusal in the session's own five codes. */
+import { isSessionErrorCode, type SessionErrorCode } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { AnyMessage } from '../core/laws/messages.ts';
 import { isWithin } from '../core/policy.ts';
 import type { Answer } from '../core/store.ts';
-import type { SessionErrorCode } from '../protocol/command/index.ts';
 import { type Call, failed, form, type Said } from './call.ts';
-
-const OWN = /^E00[1-5]$/;
 
 /** What has no code of its own here is a command that cannot be carried out with what it was given. */
 export function codeOf({ code }: { readonly code: string }): SessionErrorCode {
-  if (OWN.test(code)) return code as SessionErrorCode;
+  if (isSessionErrorCode(code)) return code;
   return code === 'E_PERMISSION_DENIED' ? 'E005' : code === 'E_PARSE_FAILURE' ? 'E001' : 'E002';
 }
 

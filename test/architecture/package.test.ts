@@ -44,7 +44,9 @@ test('docs/errors.md lists exactly the codes of the error table, with their mean
       { meaning, exit: Number(exit), http: Number(http), retryable: retry === 'yes' },
     ]),
   );
-  expect(documented).toEqual(ERRORS);
+  expect(documented).toEqual(
+    Object.fromEntries(Object.entries(ERRORS).map(([code, { traits: _, ...told }]) => [code, told])),
+  );
 });
 
 test('.ci/run calls the test command of the README', () => {

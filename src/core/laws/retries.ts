@@ -1,28 +1,13 @@
 /** What becomes of a task whose attempt failed: another model at once, another attempt after a while, or the end (DECISIONS §2, §7). */
-import { isErrorCode } from '../errors.ts';
+import { hasTrait } from '../errors.ts';
 import type { Alternative, Cause, Fallback, FallbackTrigger, RetryPolicy, Task } from '../task.ts';
 
-/** Trying again would fail again, until a person does something (DECISIONS §2). */
-const PERMANENT = new Set(['E_AGENT_NOT_FOUND', 'E_MODEL_UNAVAILABLE', 'E_CREDENTIALS', 'E_PERMISSION_DENIED']);
-
-export const isPermanent = (code: string): boolean => isErrorCode(code) && PERMANENT.has(code);
-
-/** Nothing is wrong with the task or its agent, but the same once more would only cost the same once more. */
-const NOT_RETRIED = new Set(['E_COST_LIMIT_EXCEEDED']);
+export const isPermanent = (code: string): boolean => hasTrait(code, 'permanent');
 
 /** Whether the same model may be tried once more after this. */
-export const isRetried = (code: string): boolean => !isPermanent(code) && !NOT_RETRIED.has(code);
+export const isRetried = (code: string): boolean => !isPermanent(code) && !hasTrait(code, 'costly');
 
-/** What CRITICAL_ERROR and `stopOnCritical` mean (DECISIONS §7). */
-const CRITICAL = new Set([
-  'E_PROCESS_CRASH',
-  'E_HEARTBEAT_FAILURE',
-  'E_PERMISSION_DENIED',
-  'E_MODEL_UNAVAILABLE',
-  'E_AGENT_NOT_FOUND',
-]);
-
-export const isCritical = (code: string): boolean => CRITICAL.has(code);
+export const isCritical = (code: string): boolean => hasTrait(code, 'critical');
 
 /** How long to wait after the n-th attempt, in milliseconds; the last value of the list repeats, an empty list waits not at all. */
 export function backoffMs(policy: RetryPolicy, attempts: number): number {

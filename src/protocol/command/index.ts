@@ -20,7 +20,7 @@ export {
 } from './form.ts';
 export { helpReply, type ProjectCommand } from './help.ts';
 export { type Budget, budgetFor, limitFor, type Situation, smartLimit } from './limits.ts';
-export { type BulletOptions, bullets, errorReply, fitText, flow, type SessionErrorCode } from './reply.ts';
+export { type BulletOptions, bullets, errorReply, fitText, flow } from './reply.ts';
 export { CommandValue } from './schema.ts';
 export {
   CHECKPOINT_TYPES,

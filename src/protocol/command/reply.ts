@@ -1,12 +1,10 @@
 /** Answers as the document writes them, within their limits (§5): text, `•` lists, `→` flows and `#ERROR` lines. */
-import { ERRORS } from '../../core/errors.ts';
+import { ERRORS, type SessionErrorCode } from '../../core/errors.ts';
 import type { CountTokens } from '../message.ts';
 import { exceedsBytes, stripControls } from '../text/clean.ts';
 import { isLimitModifier } from './modifiers.ts';
 import { ERROR_TOKENS } from './table.ts';
 import { LONGEST_TOKEN } from './tokens.ts';
-
-export type SessionErrorCode = 'E001' | 'E002' | 'E003' | 'E004' | 'E005';
 
 const ELLIPSIS = '…';
 
