@@ -1,10 +1,10 @@
 /** `baton graph load`: what is needed of a node, if the checklist lets it through; who uses it is written down. */
-import { randomUUID } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import { nodeJson } from '../core/node-json.ts';
 import type { Store } from '../core/store.ts';
 import { taskOfRun } from '../core/task.ts';
 import { runOfCaller } from '../process/caller.ts';
+import { newId } from '../process/new-id.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 import { connectDoor } from '../runtime/door-client.ts';
 import { loadFor } from '../runtime/door-load.ts';
@@ -73,7 +73,7 @@ async function noteUse(store: Store, node: string, as: string): Promise<void> {
   const answer = await store.send({
     message: { type: 'graph.load', node, by: task === undefined ? { node: as } : { task: task.id } },
     by: { ...actor, name: `user as ${as}` },
-    request: randomUUID(),
+    request: newId(),
   });
   if (answer.kind === 'refused') throw refusedAs(answer.refusal);
 }

@@ -2,13 +2,13 @@
  * `baton hook stop|tool|precompact`: what the hooks of claude and codex call. The event comes as JSON on stdin, the answer goes to stdout. Whatever
  * goes wrong here must not hold up the agent: it ends with 1, which both take as "no answer"; 2 would be one.
  */
-import { randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { redact } from '../core/redact.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
 import { timeStamp } from '../core/time.ts';
 import { runOfCaller } from '../process/caller.ts';
+import { newSuffix } from '../process/new-id.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
 import { contextExport, exportInput } from '../runtime/context-export.ts';
@@ -134,7 +134,7 @@ function folderFor(options: Globals): string {
 
 function writeNew(folder: string, ending: string, text: string): string {
   mkdirSync(folder, { recursive: true });
-  const path = join(folder, `${timeStamp(Date.now())}-${randomBytes(4).toString('hex')}.${ending}`);
+  const path = join(folder, `${timeStamp(Date.now())}-${newSuffix(4)}.${ending}`);
   writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   return path;
 }

@@ -1,9 +1,9 @@
 /** The session language as the commands of this program have it: the one interpreter over the store, and who can be asked beyond it. */
-import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
+import { newSuffix } from '../process/new-id.ts';
 import { RUNTIME } from '../runtime/actor.ts';
 import type { DoLine } from '../runtime/doors.ts';
 import { homeOf } from '../runtime/host.ts';
@@ -48,7 +48,7 @@ async function load({ store, dir: named, config, warn, leaving, isQuiet = false 
       agent,
       session: SESSION,
       workspace: homeOf(dir),
-      id: `ask-${randomBytes(6).toString('hex')}`,
+      id: `ask-${newSuffix(6)}`,
       objective: prompt,
       leaving: signal === undefined ? leaving : AbortSignal.any([leaving, signal]),
       by: RUNTIME,

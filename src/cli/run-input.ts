@@ -1,5 +1,5 @@
 /** What `baton run` is given: a file, standard input, or an objective in words; and what the command line changes about it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
@@ -80,7 +80,7 @@ function ofWords(text: string, v1: V1Prompt | null, options: RunOptions, { now, 
   const agent = v1?.agent ?? v1?.executor ?? null;
   return madeEnvelope({
     // The same words in the same session are the same task.
-    taskId: `TASK-${createHash('sha256').update(text.trim()).digest('hex').slice(0, 8)}`,
+    taskId: `TASK-${hash('sha256', text.trim(), 'hex').slice(0, 8)}`,
     session,
     createdAt: now,
     agent: agent?.split('\n', 1)[0]?.trim() || OPEN,

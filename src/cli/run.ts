@@ -1,5 +1,4 @@
 /** `baton run`: a task to its end. Progress goes to stderr; stdout gets the block for the parent and nothing else. */
-import { randomBytes } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import { emptyReport, type Outcome } from '../core/report.ts';
@@ -7,6 +6,7 @@ import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
 import { eventsOf } from '../core/task-json.ts';
 import { isoTime, timeStamp } from '../core/time.ts';
+import { newSuffix } from '../process/new-id.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
@@ -35,7 +35,7 @@ interface Options extends Globals, RunOptions {
 
 export async function runFile(given: string, options: Options): Promise<void> {
   const now = Date.now();
-  const session = options.session ?? `run-${timeStamp(now)}-${randomBytes(2).toString('hex')}`;
+  const session = options.session ?? `run-${timeStamp(now)}-${newSuffix(2)}`;
   const fallbacks: aop2.Fallback[] = [];
   const fresh = { now: isoTime(now), session };
   const messages = messagesToRun(await readRunInput(given), options, fresh, (fallback) => fallbacks.push(fallback));

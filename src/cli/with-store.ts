@@ -1,7 +1,7 @@
 /** Opens the store for one command and closes it behind it; and how a person asks something of it. */
-import { randomUUID } from 'node:crypto';
 import type { AnyMessage } from '../core/laws/messages.ts';
 import type { Answer, Store } from '../core/store.ts';
+import { newId } from '../process/new-id.ts';
 import { openStore } from '../store/open.ts';
 import { actorOf } from './caller.ts';
 import { dataFolder } from './data-folder.ts';
@@ -28,7 +28,7 @@ async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promis
 type Done = Extract<Answer, { tasks: unknown }>;
 
 export async function ask(store: Store, message: AnyMessage): Promise<Done> {
-  const answer = await store.send({ message, by: await actorOf(store), request: randomUUID() });
+  const answer = await store.send({ message, by: await actorOf(store), request: newId() });
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;
   throw new Refused(code, sentence, hint);

@@ -1,9 +1,9 @@
 /** What every room needs of files: one that is not there is no failure, one is replaced in one step, and what lies below what. */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, sep } from 'node:path';
 import { isMissing } from '../core/errors.ts';
+import { newSuffix } from './new-id.ts';
 
 function orNull(cause: unknown): null {
   if (isMissing(cause)) return null;
@@ -22,7 +22,7 @@ export function readIfThereSync(path: string): string | null {
 }
 
 /** A name in the same folder for what is to take the path's place. */
-const asideOf = (path: string): string => `${path}.${randomBytes(6).toString('hex')}`;
+const asideOf = (path: string): string => `${path}.${newSuffix(6)}`;
 
 /**
  * Replaces a file in one step: a reader sees the old one or the new one, whole. `write` makes the new one, beside it; where that fails,

@@ -2,7 +2,6 @@
  * The one way out for a program in a sandbox that has no network: an HTTP proxy on a unix socket, which lets through what is allowed and
  * remembers what was refused. Names are looked up here, outside. `relay.mjs` leads to it from inside.
  */
-import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { chmod } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -20,6 +19,7 @@ import {
   type Target,
   targetOfUrl,
 } from './network-rules.ts';
+import { newSuffix } from './new-id.ts';
 import type { NetworkGate } from './types.ts';
 import { connectThrough, type Upstream, upstreamFrom } from './upstream.ts';
 import { answersReader, type OnUsage, usageReader } from './usage-tap.ts';
@@ -83,7 +83,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     },
   };
 
-  const socket = join(options.folder, `gate-${randomBytes(4).toString('hex')}.sock`);
+  const socket = join(options.folder, `gate-${newSuffix(4)}.sock`);
   if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) {
     throw new BatonError(
       'E_USAGE',

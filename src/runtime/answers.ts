@@ -2,7 +2,6 @@
  * A person's answers to what waits for them (`people-inbox.ts`): to a question that an agent asked, to work that is to be looked at, to a task
  * that failed. Nobody else's word counts, whatever channel it came by; what was refused is written down.
  */
-import { randomUUID } from 'node:crypto';
 import type { Config } from '../core/config.ts';
 import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Event } from '../core/laws/decision.ts';
@@ -12,6 +11,7 @@ import { isVoid, type PersonsAnswer, QUESTION_ID, type Question } from '../core/
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
+import { newId } from '../process/new-id.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
 import { needsNoAnswer, openQuestions } from './open-questions.ts';
 import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
@@ -274,7 +274,7 @@ async function rollBackAfter({ rollBack }: AnswerParts, before: Task, after: Tas
 type Done = Extract<Answer, { tasks: unknown }>;
 
 async function send(store: Store, by: Actor, message: AnyMessage): Promise<Done> {
-  const answer = await store.send({ message, by, request: randomUUID() });
+  const answer = await store.send({ message, by, request: newId() });
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;
   throw new BatonError(code, sentence, hint);

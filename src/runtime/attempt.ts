@@ -1,5 +1,4 @@
 /** What a run has while it works: its folder, its log, its ear, its clocks, its meter, its socket, its surroundings. All of it goes when the run does. */
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import type { Report } from '../core/report.ts';
 import { NOTHING, plus } from '../core/session-fold.ts';
 import type { Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
+import { newId } from '../process/new-id.ts';
 import type { Found, Message } from '../protocol/index.ts';
 import { agentActor } from './actor.ts';
 import { bindsOf, dropPlanted } from './binds.ts';
@@ -128,7 +128,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       resumeOnly,
       // All turns of an attempt are one conversation.
       spent: meter.used,
-      conversation: randomUUID(),
+      conversation: newId(),
       mcp: tools.mcp,
       folder,
       environment: host.environment,

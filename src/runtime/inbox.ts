@@ -3,13 +3,13 @@
  * `inbox/rejected/`. Who put it there cannot be seen: a person, where nothing has run since; nobody that could be named where something has.
  */
 
-import { randomUUID } from 'node:crypto';
 import { mkdirSync, type Stats, watch } from 'node:fs';
 import { lstat, mkdir, readdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { isRunning } from '../core/task.ts';
 import { isAlive } from '../process/identity.ts';
+import { newId } from '../process/new-id.ts';
 import { LIMITS } from '../protocol/aof/schema.ts';
 import type { Sender } from './doors.ts';
 import type { Host } from './host.ts';
@@ -32,7 +32,7 @@ export async function watchInbox(host: Host): Promise<Inbox> {
   const folder = inboxFolder(host.dir);
   mkdirSync(folder, { recursive: true });
   let looking: Promise<void> | null = null;
-  const own: Own = { folder: join(folder, `.${process.pid}.${randomUUID()}`), taken: new Map() };
+  const own: Own = { folder: join(folder, `.${process.pid}.${newId()}`), taken: new Map() };
   let isClosed = false;
   let again: NodeJS.Timeout | undefined;
 

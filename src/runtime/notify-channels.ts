@@ -1,5 +1,5 @@
 /** The ways in which somebody is told: a webhook, a program, a line in a file. Each either has delivered or throws with the reason. */
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import http from 'node:http';
@@ -7,6 +7,7 @@ import https from 'node:https';
 import { basename, dirname, resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { VERSION } from '../core/version.ts';
+import { newId } from '../process/new-id.ts';
 import { startProgram } from '../process/start.ts';
 import { pause, within } from '../process/waiting.ts';
 
@@ -192,7 +193,7 @@ function command(argv: readonly string[], { dir, environment, attempts }: Channe
         cwd,
         env: { ...(env as Record<string, string>), BATON_EVENT: notification.event },
         stdin: `${JSON.stringify(notification)}\n`,
-        mark: `notify-${randomUUID()}`,
+        mark: `notify-${newId()}`,
         sandbox: null,
       }).catch((cause: Error) => {
         throw new NotDelivered(cause.message, 1);

@@ -2,11 +2,12 @@
  * Who tells, where several Batons work in one data folder: all of them see what happens, and one of them tells it. The one whose turn it is has
  * its name in a file of the user's runtime folder; when it goes, or is found to be gone, another takes it.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfThereSync } from '../process/files.ts';
 import { isAlive, isMark, self } from '../process/identity.ts';
+import { newId } from '../process/new-id.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
 
 export interface Turn {
@@ -15,8 +16,8 @@ export interface Turn {
 }
 
 export function openTurn(dir: string): Turn {
-  const path = join(runtimeFolder(), `notify-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`);
-  const me = JSON.stringify({ ...self(), token: randomUUID() });
+  const path = join(runtimeFolder(), `notify-${hash('sha256', dir, 'hex').slice(0, 16)}`);
+  const me = JSON.stringify({ ...self(), token: newId() });
   const holds = (): boolean => readIfThereSync(path) === me;
   const take = (): boolean => {
     try {

@@ -1,5 +1,5 @@
 /** Where things of runs are kept in the data folder, and the short-lived folder that a run has outside of it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readlinkSync, realpathSync, statSync, unlinkSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ export const exportFile = (dir: string, session: string, now: number): string =>
 
 /** What every process of a run carries in its environment; no two runs of this machine have the same. */
 export function markOf(dir: string, run: string): string {
-  return `${run}@${createHash('sha256').update(realpathSync(dir)).digest('hex').slice(0, 16)}`;
+  return `${run}@${hash('sha256', realpathSync(dir), 'hex').slice(0, 16)}`;
 }
 
 /** Process numbers mean something only where they were given; containers may share a folder and not their numbers. */

@@ -2,11 +2,11 @@
  * GRAPH_UPDATE and OUTPUT on their way in (DECISIONS §9). What a live run says goes to its ear and counts when the run ends; all that anybody else says in
  * one text is one report, and acts at once, together or not at all. A person's `approval` answers what waits for it.
  */
-import { randomUUID } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import { DEFAULT_SESSION, type Task, taskOfRun } from '../core/task.ts';
+import { newId } from '../process/new-id.ts';
 import type { Message } from '../protocol/message.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import type { Sender } from './doors.ts';
@@ -282,7 +282,7 @@ export async function takeOfRun(options: RouterOptions, said: Said, own: Task): 
   if (run !== null && isWatched(run)) {
     const late = no('E_STALE_RUN', TOO_LATE);
     if (await isHeardOut(options.store, own)) return reject(options, said, own, late);
-    const letter = randomUUID();
+    const letter = newId();
     // Whoever watches over it reads the journal; it may have been over before that was written.
     await note(options, said, RECEIVED, about, { ...kept, forward: true, letter, message });
     if (await isHeardOut(options.store, own, letter)) return reject(options, said, own, late);

@@ -2,11 +2,11 @@
  * A report by message: given to the run that it is about, which is judged when it ends; applied at once where nobody watches over the task. A
  * report of another run than the current one is refused, and kept for the record.
  */
-import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Report } from '../core/report.ts';
 import { isRunning, TASK_STATUSES, type Task } from '../core/task.ts';
+import { newId } from '../process/new-id.ts';
 import { lastReport } from '../protocol/convert.ts';
 import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -81,7 +81,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
       const late = no('E_STALE_RUN', TOO_LATE);
       if (await isHeardOut(options.store, task))
         return reject(options, said, task, late, { report: keptReport(report) });
-      const letter = randomUUID();
+      const letter = newId();
       // Whoever watches over it reads the journal.
       await note(
         options,

@@ -1,5 +1,5 @@
 /** Every command of a session, as it was given and what came of it: `[timestamp] [command] [result] [duration]` (issue of the language; DECISIONS §10). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { redact } from '../core/redact.ts';
@@ -16,7 +16,7 @@ export interface LogLine {
 export function logOf(dir: string, session: string): string {
   const name = session.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 100);
   const isWhole = name === session && /^[A-Za-z0-9_]/.test(name);
-  const mark = isWhole ? '' : `~${createHash('sha256').update(session).digest('hex').slice(0, 8)}`;
+  const mark = isWhole ? '' : `~${hash('sha256', session, 'hex').slice(0, 8)}`;
   return join(dir, 'logs', 'sessions', `${name}${mark}.log`);
 }
 

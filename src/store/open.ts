@@ -1,7 +1,7 @@
 /** Opens the store of a data folder: this process owns it, or talks to the one that does. Nobody needs to know which. */
-import { randomBytes } from 'node:crypto';
 import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
+import { newSuffix } from '../process/new-id.ts';
 import { realDisk } from './fs/disk.ts';
 import { storeFailure } from './fs/failures.ts';
 import { type Layout, layoutOf } from './fs/layout.ts';
@@ -33,7 +33,7 @@ function findMarker(layout: Layout, create: boolean): Marker {
   try {
     const found = readMarker(realDisk, layout);
     if (found !== null) return found;
-    if (create) return makeFolder(realDisk, layout, randomBytes(16).toString('hex'));
+    if (create) return makeFolder(realDisk, layout, newSuffix(16));
   } catch (cause) {
     throw storeFailure(cause, layout.root);
   }

@@ -3,12 +3,12 @@
  * that it can do without, in the C locale, and without what GIT_* variables around us say. Paths are taken literally. What writes to
  * an index gets a private one: the user's is not touched.
  */
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
+import { newSuffix } from '../process/new-id.ts';
 import { startProgram } from '../process/start.ts';
 import type { Program } from '../process/types.ts';
 import { within } from '../process/waiting.ts';
@@ -151,7 +151,7 @@ export async function startGit(
     cwd,
     env: environment({ ...env, ...more }),
     stdin,
-    mark: `git-${randomBytes(8).toString('hex')}`,
+    mark: `git-${newSuffix()}`,
     sandbox: null,
   });
 }

@@ -2,10 +2,10 @@
  * Makes a path what a listing says it was. Each file is made aside and renamed into place, so that it is the old one or the new one,
  * whole. No symlink is followed: one in place of a folder above refuses, one inside is replaced as what it is.
  */
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, rename, symlink, utimes } from 'node:fs/promises';
 import { dirname, parse, sep } from 'node:path';
+import { newSuffix } from '../process/new-id.ts';
 import type { Entry, FileEntry } from './listing.ts';
 import {
   at,
@@ -92,8 +92,7 @@ async function putFolder(path: Bytes, mode: number, except: readonly Bytes[]): P
 }
 
 /** A name in the same folder for what is to take the path's place. */
-export const asideOf = (path: Bytes): Bytes =>
-  `${path.slice(0, path.lastIndexOf('/') + 1)}.baton-${randomBytes(8).toString('hex')}`;
+export const asideOf = (path: Bytes): Bytes => `${path.slice(0, path.lastIndexOf('/') + 1)}.baton-${newSuffix()}`;
 
 async function putLink(path: Bytes, target: Bytes, except: readonly Bytes[]): Promise<void> {
   const found = await statAt(path);

@@ -5,13 +5,13 @@
  * another process can restore after a crash. The strategies differ only in where the contents are: in files, in a commit of the user's
  * repository under `refs/baton/snapshots/`, or in a patch against HEAD. Whatever comes back is checked against its hash.
  */
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { BatonError, messageOf } from '../core/errors.ts';
 import { isBelow, readIfThere, replaceFile } from '../process/files.ts';
+import { newSuffix } from '../process/new-id.ts';
 import { type GitInfo, git, gitInfo, gitText } from './git.ts';
 import { applyPatch, emptyTree, keepBlobs, openBlobs, patchBetween, treeWith } from './git-objects.ts';
 import { Entry, type FileEntry, listAt } from './listing.ts';
@@ -110,7 +110,7 @@ async function withTarget(wanted: Wanted, workspace: string): Promise<Wanted[]> 
 }
 
 async function take(wanted: Wanted, where: Where): Promise<Snapshot> {
-  const id = randomBytes(8).toString('hex');
+  const id = newSuffix();
   const folder = join(where.folder, id);
   try {
     return await takeOne(id, folder, wanted, where);

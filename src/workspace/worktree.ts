@@ -3,7 +3,7 @@
  * commit that was made beforehand, so that no conflict can ever stand in it. What is in no commit that the user's branch holds is
  * never removed.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -54,7 +54,7 @@ export function slugOf(taskId: string): string {
     .replace(/\.lock$/i, '')
     .slice(0, 100);
   if (slug === taskId && slug !== '') return slug;
-  return `${slug || 'task'}-${createHash('sha256').update(taskId).digest('hex').slice(0, 8)}`;
+  return `${slug || 'task'}-${hash('sha256', taskId, 'hex').slice(0, 8)}`;
 }
 
 /** Makes the worktree of a task from HEAD, or finds the one that it has. */

@@ -69,6 +69,12 @@ const SINGLES: readonly Single[] = [
     pattern: /Date\.parse\(|\.toISOString\(/,
     only: { 'core/time.ts': 'the one' },
   },
+  {
+    what: 'a name is made that nobody else has',
+    use: 'newId or newSuffix of process/new-id.ts',
+    pattern: /\brandom(?:UUID|Bytes|Int)\b|\bMath\.random\b/,
+    only: { 'process/new-id.ts': 'the one', 'server/http/tokens.ts': 'secrets, and no names' },
+  },
 ];
 
 const isAllowed = (file: string, only: Single['only']): boolean =>

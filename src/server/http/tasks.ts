@@ -1,10 +1,11 @@
 /** `/v1/tasks`: making, listing, showing and changing tasks. What a run asks for goes through its door; what a person asks for, to the laws. */
-import { createHash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
 import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
 import type { Store } from '../../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../../core/task.ts';
 import { type TaskJson, taskJson } from '../../core/task-json.ts';
+import { newId } from '../../process/new-id.ts';
 import { JSON_KEYS } from '../../protocol/dialects.ts';
 import { isFields } from '../../protocol/text/fields.ts';
 import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
@@ -247,10 +248,10 @@ async function ask(
     message,
     by: personOf(caller),
     // A key is one of its request: with another path or body it is not the same asked twice.
-    request: key === null ? randomUUID() : `http:${key}:${digestOf([request.method, url.pathname, url.search, body])}`,
+    request: key === null ? newId() : `http:${key}:${digestOf([request.method, url.pathname, url.search, body])}`,
   });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   return answer.tasks;
 }
 
-const digestOf = (parts: readonly string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const digestOf = (parts: readonly string[]): string => hash('sha256', JSON.stringify(parts), 'hex');

@@ -1,10 +1,10 @@
 /** `#CHECKPOINT` and `#ROLLBACK` (§13) on real files: what is uncommitted is kept first, and files, state and tasks go back together. */
-import { randomBytes } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
 import type { Checkpoint, CheckpointKind, Holder, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
 import type { Task } from '../../core/task.ts';
 import { self } from '../../process/identity.ts';
+import { newSuffix } from '../../process/new-id.ts';
 import { NO_TASK } from '../../protocol/aof/index.ts';
 import { isFields, parseJson } from '../../protocol/text/fields.ts';
 import { isAtWork } from '../../runtime/half-back.ts';
@@ -162,7 +162,7 @@ async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
     const commits = /^\d+ commits?/.exec(question)?.[0];
     return failed('E002', commits === undefined ? question : `${commits} since, add :force`);
   }
-  const holder: Holder = { token: randomBytes(12).toString('hex'), ...self() };
+  const holder: Holder = { token: newSuffix(12), ...self() };
   const before = underWay(await call.store.session(session));
   const held = await ask(call, {
     type: 'session.hold',

@@ -1,7 +1,7 @@
 /** A project's own commands (§9): a program of its config answers, or an agent. What they say is text, and held to the command's tokens. */
-import { randomBytes } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
+import { newSuffix } from '../../process/new-id.ts';
 import { startProgram } from '../../process/start.ts';
 import { within } from '../../process/waiting.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
@@ -32,7 +32,7 @@ async function runProgram(call: Call, command: readonly string[], seconds: numbe
     cwd: workspace,
     env: { ...Object.fromEntries(around), BATON_SESSION: session, BATON_SPEAKER: speaker.agent },
     stdin: null,
-    mark: `command-${randomBytes(8).toString('hex')}`,
+    mark: `command-${newSuffix()}`,
     sandbox: null,
   });
   const [out, err] = [reading(program.stdout), reading(program.stderr)];

@@ -4,10 +4,10 @@
  * Paths are absolute. Failures are Node's own (`ENOENT`, `ENOSPC`, …).
  */
 
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { isMissing } from '../../core/errors.ts';
+import { newSuffix } from '../../process/new-id.ts';
 
 export interface Stat {
   readonly kind: 'file' | 'folder' | 'other';
@@ -116,7 +116,7 @@ export const realDisk: Disk = {
   mkdir: makeFolders,
   write: (path, bytes) => fs.writeFileSync(path, bytes),
   create(path, text) {
-    const aside = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+    const aside = `${path}.${process.pid}.${newSuffix(4)}`;
     // Else a loss of power could leave the name without the text.
     fs.writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true });
     try {

@@ -2,11 +2,11 @@
  * Keeps the tree and the journal together, both ways: what was recorded is written into the tree, a little later, what was overtaken is skipped;
  * and what a person does in the tree becomes a message like any other, or is put back.
  */
-import { randomBytes } from 'node:crypto';
 import type { Actor, TaskMessage } from '../../core/laws/messages.ts';
 import type { State } from '../../core/state.ts';
 import type { Answer, Ask } from '../../core/store.ts';
 import type { Run, Task, TaskStatus } from '../../core/task.ts';
+import { newSuffix } from '../../process/new-id.ts';
 import { writeRunFile } from '../../protocol/aof/index.ts';
 import type { Disk, Stat } from './disk.ts';
 import type { Written } from './journal.ts';
@@ -413,7 +413,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
 
   /** The same file, unchanged, is not reported or taken in twice, also after a restart. */
   const requestOf = (what: string, { path, digest }: { readonly path: string; readonly digest?: string }): string =>
-    `tree-${what} ${relative(path)} ${digest ?? ''} ${disk.stat(path)?.mtimeMs ?? randomBytes(4).toString('hex')}`;
+    `tree-${what} ${relative(path)} ${digest ?? ''} ${disk.stat(path)?.mtimeMs ?? newSuffix(4)}`;
 
   const note = async (
     event: string,

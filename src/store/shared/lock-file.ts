@@ -1,8 +1,8 @@
 /** A lock as a file, for systems without abstract sockets: it names its holder, and one whose holder is gone is taken over by exactly one. */
-import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { readIfThereSync } from '../../process/files.ts';
+import { newId } from '../../process/new-id.ts';
 import { isMark, stateOf, thisProcess } from './system.ts';
 
 export interface Lock {
@@ -19,8 +19,8 @@ export const takeLockFile = (path: string, socket: string): Promise<Lock | null>
 async function take(path: string, isInUse: () => Promise<boolean>): Promise<Lock | null> {
   const holder = readIfThereSync(path);
   if (holder !== null && !(await isAbandoned(holder, path, isInUse))) return null;
-  const text = JSON.stringify({ ...thisProcess(), id: randomUUID() });
-  const aside = `${path}.${randomUUID()}`;
+  const text = JSON.stringify({ ...thisProcess(), id: newId() });
+  const aside = `${path}.${newId()}`;
   writeFileSync(aside, text, { flag: 'wx', mode: 0o600 });
   try {
     // Linked, not written: the file is there with all its text, or it is not there.

@@ -1,10 +1,10 @@
 /** One store for all the processes of a data folder: one of them owns it, the others ask it, and none of them notices which is which. */
-import { randomUUID } from 'node:crypto';
 import type { Edge } from '../../core/node.ts';
 import type { Question } from '../../core/question.ts';
 import type { SessionJson } from '../../core/session.ts';
 import type { Answer, Check, Lineage, Store, StoredRecord, Verification, WholeNode } from '../../core/store.ts';
 import type { Task } from '../../core/task.ts';
+import { newId } from '../../process/new-id.ts';
 import { anyOf } from '../../process/waiting.ts';
 import { closedStore } from './closed.ts';
 import { elect } from './election.ts';
@@ -120,7 +120,7 @@ export async function openShared(options: SharedOptions): Promise<Store> {
   await current();
   return {
     // Without an id, a question asked again after a hand-over could act twice.
-    send: (message) => call<Answer>('send', { ...message, request: message.request ?? randomUUID() }),
+    send: (message) => call<Answer>('send', { ...message, request: message.request ?? newId() }),
     alive: (run) => call<boolean>('alive', run),
     find: (id, session) => call<Task | undefined>('find', id, session),
     tasks: (filter = {}) => stream<Task>({ of: 'tasks', filter, after: null }),

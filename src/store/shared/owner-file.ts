@@ -2,10 +2,10 @@
  * `owner.json` in the data folder: who owns it, refreshed while it lives. It is no lock. It tells those whom the lock cannot reach (another
  * network namespace, another machine, another path to the same folder) that there is an owner, and everybody else where it listens.
  */
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
+import { newId } from '../../process/new-id.ts';
 import { pause } from '../../process/waiting.ts';
 import type { Place } from './place.ts';
 import type { ProcessMark, Where } from './system.ts';
@@ -70,7 +70,7 @@ export async function writeOwnerFile(place: Place, signal: AbortSignal, times: O
 
 /** Writes a file beside the path for as long as `use` takes. False where the folder cannot be written. */
 function withNewFile(path: string, text: string, use: (aside: string) => void): boolean {
-  const aside = `${path}.${randomUUID()}`;
+  const aside = `${path}.${newId()}`;
   try {
     writeFileSync(aside, text, { flag: 'wx', mode: 0o600 });
     use(aside);

@@ -1,5 +1,5 @@
 /** Where the owner of a data folder is found: the names of its lock and of its socket, both made from the folder's real path. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
@@ -20,7 +20,7 @@ export interface Place {
 /** The shortest limit of the systems we know (macOS: 104 bytes with the zero at the end). A longer path would be cut off in silence. */
 const LONGEST_SOCKET_PATH = 103;
 
-const hash = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\0')).digest('hex');
+const digestOf = (...parts: readonly string[]): string => hash('sha256', parts.join('\0'), 'hex');
 
 export interface PlaceOptions {
   readonly dir: string;
@@ -30,14 +30,20 @@ export interface PlaceOptions {
 
 export function findPlace({ dir, secret, runtimeDir }: PlaceOptions): Place {
   const real = realpathSync(dir);
-  const key = hash('key', real, secret);
+  const key = digestOf('key', real, secret);
   const folder = runtimeDir === undefined ? runtimeFolder() : checkedFolder(runtimeDir);
-  const name = hash(real).slice(0, 24);
+  const name = digestOf(real).slice(0, 24);
   const isWindows = process.platform === 'win32';
   // Pipes have no folder that keeps others out, so their names are not to be guessed.
-  const socket = isWindows ? `\\\\.\\pipe\\baton-${hash('pipe', real, secret)}` : join(folder, `${name}.sock`);
+  const socket = isWindows ? `\\\\.\\pipe\\baton-${digestOf('pipe', real, secret)}` : join(folder, `${name}.sock`);
   if (!isWindows && Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) throw tooLong(socket);
-  return { dir: real, key, socket, lockName: `\0baton-${hash(real, secret)}`, lockFile: join(folder, `${name}.lock`) };
+  return {
+    dir: real,
+    key,
+    socket,
+    lockName: `\0baton-${digestOf(real, secret)}`,
+    lockFile: join(folder, `${name}.lock`),
+  };
 }
 
 const tooLong = (socket: string): BatonError =>
