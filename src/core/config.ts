@@ -119,7 +119,17 @@ export const ConfigSchema = z.strictObject({
 /** `handoff_depth` is `max_depth` where the file says one: that setting raises and lowers both limits (DECISIONS §5). */
 export type Config = z.output<typeof ConfigSchema> & { readonly delegation: { readonly handoff_depth?: number } };
 
-export const DEFAULT_CONFIG: Config = ConfigSchema.parse({});
+const TABLES = ['agents', 'teams', 'models', 'stages', 'node_types', 'commands', 'prices'] as const;
+
+const ownOnly = <T extends object>(table: T): T => Object.assign(Object.create(null), table);
+
+/** What is looked up in a table is said by anybody: a name that every object has (`constructor`) is none of ours. */
+function withOwnTables<T extends z.output<typeof ConfigSchema>>(config: T): T {
+  const tables = Object.fromEntries(TABLES.map((name) => [name, ownOnly(config[name])]));
+  return { ...config, ...tables, confidence: { ...config.confidence, domains: ownOnly(config.confidence.domains) } };
+}
+
+export const DEFAULT_CONFIG: Config = withOwnTables(ConfigSchema.parse({}));
 
 /** The ways in which somebody can be told. */
 const CHANNELS = ['webhook', 'command', 'file'] as const;
@@ -152,7 +162,10 @@ export function configOf(value: unknown): Config {
   const { delegation, ...rest } = parsed.data;
   // The limit of a handoff is another one than the default of max_depth, until somebody says which holds.
   const isSaid = (value as { delegation?: { max_depth?: unknown } } | null)?.delegation?.max_depth !== undefined;
-  return { ...rest, delegation: isSaid ? { ...delegation, handoff_depth: delegation.max_depth } : delegation };
+  return withOwnTables({
+    ...rest,
+    delegation: isSaid ? { ...delegation, handoff_depth: delegation.max_depth } : delegation,
+  });
 }
 
 /** A key that is misspelt is also one that is missing; the misspelling is what helps. */

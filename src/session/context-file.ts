@@ -20,8 +20,8 @@ export interface Capsule {
   readonly completed: readonly string[];
   readonly active: readonly string[];
   readonly pending: readonly string[];
-  readonly titles: Readonly<Record<string, string>>;
-  readonly summaries: Readonly<Record<string, string>>;
+  readonly titles: ReadonlyMap<string, string>;
+  readonly summaries: ReadonlyMap<string, string>;
   /** All that it holds. */
   readonly items: number;
   /** What was left out, a sentence each. */
@@ -165,8 +165,9 @@ function namesOf(value: unknown): string[] {
   return [...new Set(whole)].slice(0, MOST_TASKS);
 }
 
-const textsOf = (value: Fields, most: number): Record<string, string> =>
-  Object.fromEntries(
+/** A task may have any name: only what the file itself says of it is found. */
+const textsOf = (value: Fields, most: number): ReadonlyMap<string, string> =>
+  new Map(
     Object.entries(value).flatMap(([key, held]) => {
       const words = scalar(held);
       return words === null || words === '' ? [] : [[key, shorten(words, most)] as const];

@@ -205,6 +205,13 @@ describe('import', () => {
     expect(await made()).toHaveLength(3);
   });
 
+  test('a task may be named like what every object has', async () => {
+    const tasks = '{ in_progress: [constructor], pending: [toString] }';
+    scene.write('odd.ctx', `version: 1.1.0\nsession_id: x\ntasks: ${tasks}\n`);
+    expect(await scene.say('#CONTEXT:import:odd.ctx')).toContain('tasks:1 active, 1 pending');
+    expect((await scene.tasks()).map(({ title }) => title)).toEqual(['constructor', 'toString']);
+  });
+
   test('of a run that does not lead only what is saved: its file makes no tasks, and replaces nothing', async () => {
     scene.write(
       'x.ctx',

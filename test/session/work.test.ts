@@ -344,3 +344,12 @@ describe('before what is risky', () => {
     expect([(await scene.store.session(SESSION))?.checkpoints ?? {}, scene.warnings]).toEqual([{}, []]);
   });
 });
+
+test('an agent may be named like what every object has', async () => {
+  const at = await setting();
+  await send(at, { type: 'task.add', tasks: [{ title: 'x', session: SESSION, routing: { agent: 'constructor' } }] });
+  expect(await at.say('#DIRECT:constructor:hello')).toBe('sent:1');
+  expect(await at.say('#REPORT:constructor:progress')).not.toMatch(/^#ERROR/);
+  const made = await at.say('#DELEGATE:constructor:tidy up');
+  expect((await find(at, idOf(made))).routing).toMatchObject({ agent: 'constructor', team: null });
+});

@@ -278,8 +278,9 @@ function optionsOf(value: unknown): Option[] {
   if (!Array.isArray(value)) return [];
   return value.slice(0, MOST_OPTIONS).flatMap((item: unknown): Option[] => {
     if (typeof item === 'string') return [{ option: item.slice(0, MOST_OPTION), impact: null }];
-    const option = isFields(item) ? text(item['option']) : null;
-    const impact = text((item as Fields)['impact'])?.slice(0, MOST_OPTION) ?? null;
+    const fields = isFields(item) ? item : {};
+    const option = text(fields['option']);
+    const impact = text(fields['impact'])?.slice(0, MOST_OPTION) ?? null;
     return option === null ? [] : [{ option: option.slice(0, MOST_OPTION), impact }];
   });
 }

@@ -215,9 +215,7 @@ async function importFrom(
 const MOST_DONE = 10;
 
 function doneOf({ summaries }: Capsule): { readonly task: string; readonly summary: string }[] {
-  return Object.entries(summaries)
-    .slice(0, MOST_DONE)
-    .map(([task, summary]) => ({ task, summary }));
+  return [...summaries].slice(0, MOST_DONE).map(([task, summary]) => ({ task, summary }));
 }
 
 /** What was not done there is to be done here, once, and not where it is known: what was begun is ready, the rest is kept for later. */
@@ -232,13 +230,13 @@ async function tasksFrom(call: Call, capsule: Capsule): Promise<NewTask[]> {
     ...capsule.pending.map((name) => ({ name, status: 'backlog' as const })),
   ];
   for (const { name, status } of open) {
-    const title = capsule.titles[name] ?? name;
+    const title = capsule.titles.get(name) ?? name;
     const origin = `${capsule.from ?? ''}/${name}`;
     const there = await store.find(name, session);
     // Another store may have given the same number to something else.
     if (there !== undefined && (there.title === title || there.session === session || title === name)) continue;
     if (here.some(({ metadata }) => metadata['imported'] === origin)) continue;
-    const summary = capsule.summaries[name];
+    const summary = capsule.summaries.get(name);
     made.push({
       title,
       session,

@@ -320,6 +320,16 @@ describe('what an agent asks', () => {
       'blocked',
     );
 
+  test('options that say nothing are none of them, and harm nothing', () => {
+    const world = createWorld();
+    const options = [null, 5, [], {}, { impact: 'lost' }, { option: 'wait', impact: null }, 'go'];
+    world.ok(apply([node('uncertainty_dark', 0.95, 'Uncertainty', { ...DARK, options } as never)]), AGENT);
+    expect(ask(world).options).toEqual([
+      { option: 'wait', impact: null },
+      { option: 'go', impact: null },
+    ]);
+  });
+
   test('reaches the person with its options, and the answer brings the task back', () => {
     const { world, task } = dark();
     expect(world.status(task)).toBe('blocked');
