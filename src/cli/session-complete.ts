@@ -39,7 +39,7 @@ const fitting = (start: string, all: readonly string[]): Completion => [
 function written(name: string): string {
   if (!isBuiltIn(name)) return `#${name}`;
   const forms: readonly CommandForm[] = COMMANDS[name].forms;
-  const takes = ({ sub, params, open }: CommandForm): boolean => sub !== null || params.length > 0 || open;
+  const takes = ({ sub, params, open }: CommandForm): boolean => sub !== null || params.length > 0 || open !== false;
   return forms.some(takes) && !forms.some(({ sub, params }) => sub === null && params.every((p) => !p.required))
     ? `#${name}:`
     : `#${name}`;
@@ -55,8 +55,7 @@ function wordsFor(name: keyof typeof COMMANDS, segments: readonly string[], know
   if (form === null) return subs;
   const param = form.params[segments.length - (form.sub === null ? 1 : 2)];
   if (param !== undefined) return [...subs, ...valuesOf(param, known)];
-  if (!form.open) return subs;
-  return name === 'COORDINATE' ? known.agents : name === 'DEFINE' || name === 'SUMMARY' ? known.keys : known.tasks;
+  return form.open === false ? subs : known[form.open];
 }
 
 function valuesOf({ name, words, form }: Param, known: Known): readonly string[] {

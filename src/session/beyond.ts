@@ -3,7 +3,7 @@
  * proposal: it counts only where every line of it is a valid command, and what cannot be taken back is asked about first.
  */
 import { messageOf } from '../core/errors.ts';
-import { COMMANDS, type Command, isBuiltIn, readCommand, usage } from '../protocol/command/index.ts';
+import { COMMANDS, type Command, effectOf, readCommand, usage } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Heard, SessionParts } from './call.ts';
@@ -69,12 +69,9 @@ const bare = (line: string): string => {
 };
 
 /** What a person has to say themselves: it cannot be taken back, or nobody here knows what it does. */
-function isDestructive({ name, params }: Command): boolean {
-  if (!isBuiltIn(name)) return true;
-  const [sub, , mode] = params;
-  if (name === 'ROLLBACK') return sub !== 'dry-run' && sub !== 'status';
-  if (name === 'STATE') return sub === 'clear';
-  return name === 'CONTEXT' && sub === 'import' && mode !== 'merge';
+function isDestructive(command: Command): boolean {
+  const effect = effectOf(command);
+  return effect === null || effect === 'loses' || (effect === 'may-lose' && command.params.at(-1) !== 'merge');
 }
 
 function promptFor(line: string, context: NaturalContext, { config }: Parts): string {

@@ -4,6 +4,7 @@
  */
 import type { Command } from '../protocol/command/command.ts';
 import { encodeCommand } from '../protocol/command/encode.ts';
+import { effectOf } from '../protocol/command/table.ts';
 import {
   nothingDone,
   notLater,
@@ -262,37 +263,13 @@ const linesOf = (commands: readonly Command[]): string[] =>
     return line.ok ? [line.line] : [];
   });
 
-const LOOKING = new Set([
-  'HELP',
-  'ASK',
-  'DEFINE',
-  'SUMMARY',
-  'HEALTH',
-  'VERSION',
-  'SUPPORTS',
-  'REPORT',
-  'NEXT',
-  'EVALUATE',
-]);
-const LOOKING_FORMS = new Set([
-  'STATE:load',
-  'STATE:list',
-  'CHECKPOINT:list',
-  'CHECKPOINT:diff',
-  'ROLLBACK:dry-run',
-  'ROLLBACK:status',
-  'CONTEXT:list',
-  'CONTEXT:validate',
-]);
-
-const isLooking = ({ name, params }: Command): boolean =>
-  LOOKING.has(name) || LOOKING_FORMS.has(`${name}:${params[0]}`);
+const isLooking = (command: Command): boolean => effectOf(command) === 'looks';
 
 /** What loses something: going back, clearing, putting another session in this one's place. */
-const isDestructive = (command: Command): boolean =>
-  (command.name === 'ROLLBACK' && !isLooking(command)) ||
-  (command.name === 'STATE' && command.params[0] === 'clear') ||
-  (command.name === 'CONTEXT' && command.params[2] === 'replace');
+function isDestructive(command: Command): boolean {
+  const effect = effectOf(command);
+  return effect === 'loses' || (effect === 'may-lose' && command.params.at(-1) === 'replace');
+}
 
 function isDoubtful({ doubt, polite, wish }: Read, asks: boolean, meaning: Meaning & { kind: 'do' }): boolean {
   if (meaning.commands.every(isLooking)) return false;

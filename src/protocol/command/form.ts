@@ -25,15 +25,22 @@ export type Reply =
   | { readonly kind: 'acknowledgement' | 'status' | 'summary' | 'error'; readonly tokens: number }
   | { readonly kind: 'list'; readonly items: number; readonly tokensPerItem: number };
 
+/**
+ * What it does to what is there. `looks`: nothing, so it may be done where a wish is in doubt. `loses`: something is lost, so a person has to be
+ * sure; `may-lose`: unless it is to merge.
+ */
+export type Effect = 'looks' | 'acts' | 'loses' | 'may-lose';
+
 export interface CommandForm {
   /** The word that stands first in this form (`save`); null for the form that has none. */
   readonly sub: string | null;
   /** What follows the sub-command. */
   readonly params: readonly Param[];
-  /** Takes any number of parameters beyond the named ones. */
-  readonly open: boolean;
+  /** Takes any number of parameters beyond the named ones: mostly names of these. */
+  readonly open: false | 'agents' | 'keys' | 'tasks';
   /** May end in `:persistent`. */
   readonly persistable: boolean;
+  readonly effect: Effect;
   readonly reply: Reply;
   readonly does: string;
   readonly example: string;

@@ -27,6 +27,7 @@ export {
   COMMANDS,
   type CommandName,
   EXPORT_FILTERS,
+  effectOf,
   formOf,
   IMPORT_MODES,
   isBuiltIn,

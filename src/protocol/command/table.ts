@@ -4,7 +4,7 @@
  *
  * Sources: §3, §10 to §16 of the document; the arities that it leaves open are DECISIONS §10 and §11.
  */
-import type { CommandForm, CommandSpec, Param, Reply } from './form.ts';
+import type { CommandForm, CommandSpec, Effect, Param, Reply } from './form.ts';
 
 /** §6: a value that is kept in the session. */
 export const STATE_VALUE_TOKENS = 30;
@@ -55,11 +55,13 @@ const form = (
   does: string,
   example: string,
   more: Partial<CommandForm> = {},
-): CommandForm => ({ sub, params, open: false, persistable: false, reply, does, example, ...more });
+): CommandForm => ({ sub, params, open: false, persistable: false, effect: 'acts', reply, does, example, ...more });
 
 /** Any number of parameters (DECISIONS §11). */
-const open = (reply: Reply, does: string, example: string): CommandForm =>
-  form(null, [], reply, does, example, { open: true });
+const open = (reply: Reply, does: string, example: string, more: Partial<CommandForm> = {}): CommandForm =>
+  form(null, [], reply, does, example, { open: 'tasks', ...more });
+
+const LOOKS = { effect: 'looks' } as const;
 
 /** What a project's own command takes, and how a line is taken apart whose command is not known. */
 export const OPEN_FORM: CommandForm = open(SUMMARY, "a project's own command", '');
@@ -94,16 +96,17 @@ export const COMMANDS = {
       list(HELP_ITEMS),
       'list commands',
       '#HELP:state',
+      LOOKS,
     ),
   ),
-  ASK: spec('core', '1.0', form(null, [param('topic')], list(), 'load context', '#ASK:auth_service')),
-  DEFINE: spec('core', '1.0', open(SUMMARY, 'explain a term', '#DEFINE:lease')),
-  SUMMARY: spec('core', '1.0', open(SUMMARY, 'sum up', '#SUMMARY:auth_service')),
+  ASK: spec('core', '1.0', form(null, [param('topic')], list(), 'load context', '#ASK:auth_service', LOOKS)),
+  DEFINE: spec('core', '1.0', open(SUMMARY, 'explain a term', '#DEFINE:lease', { open: 'keys', ...LOOKS })),
+  SUMMARY: spec('core', '1.0', open(SUMMARY, 'sum up', '#SUMMARY:auth_service', { open: 'keys', ...LOOKS })),
   HEALTH: spec(
     'core',
     '1.1',
-    form('session', [], QUOTED, "show the session's health", '#HEALTH:session'),
-    form('context', [], QUOTED, 'show context use', '#HEALTH:context'),
+    form('session', [], QUOTED, "show the session's health", '#HEALTH:session', LOOKS),
+    form('context', [], QUOTED, 'show context use', '#HEALTH:context', LOOKS),
   ),
 
   STATE: spec(
@@ -112,9 +115,9 @@ export const COMMANDS = {
     form('save', [KEY, VALUE], QUOTED, 'save value (≤30 tokens) to session', '#STATE:save:user:alice', {
       persistable: true,
     }),
-    form('load', [KEY], QUOTED, 'retrieve value', '#STATE:load:user'),
-    form('list', [], list(5), 'show all keys', '#STATE:list'),
-    form('clear', [], QUOTED, 'reset state', '#STATE:clear'),
+    form('load', [KEY], QUOTED, 'retrieve value', '#STATE:load:user', LOOKS),
+    form('list', [], list(5), 'show all keys', '#STATE:list', LOOKS),
+    form('clear', [], QUOTED, 'reset state', '#STATE:clear', { effect: 'loses' }),
   ),
 
   ERROR: spec(
@@ -137,10 +140,17 @@ export const COMMANDS = {
   REPORT: spec(
     'tasks',
     '1.0',
-    form(null, [param('agent|all'), param('topic')], list(), 'report from the store', '#REPORT:DevAgent:progress'),
+    form(
+      null,
+      [param('agent|all'), param('topic')],
+      list(),
+      'report from the store',
+      '#REPORT:DevAgent:progress',
+      LOOKS,
+    ),
   ),
-  NEXT: spec('tasks', '1.1', open(list(), 'show what comes next', '#NEXT')),
-  EVALUATE: spec('tasks', '1.1', open(SUMMARY, 'judge a result', '#EVALUATE:TASK-2026-02-26-001')),
+  NEXT: spec('tasks', '1.1', open(list(), 'show what comes next', '#NEXT', LOOKS)),
+  EVALUATE: spec('tasks', '1.1', open(SUMMARY, 'judge a result', '#EVALUATE:TASK-2026-02-26-001', LOOKS)),
   RETRY: spec('tasks', '1.1', open(ACKNOWLEDGEMENT, 'try a task again', '#RETRY:TASK-2026-02-26-001')),
   ESCALATE: spec('tasks', '1.1', open(ACKNOWLEDGEMENT, 'raise to a person', '#ESCALATE:TASK-2026-02-26-001')),
 
@@ -177,7 +187,11 @@ export const COMMANDS = {
     '1.1',
     form(null, [AGENT, param('task')], ACKNOWLEDGEMENT, 'declare dependency', '#DEPENDS:DevAgent:auth_impl'),
   ),
-  COORDINATE: spec('coordination', '1.1', open(SUMMARY, 'bring agents together', '#COORDINATE:DevAgent:TestAgent')),
+  COORDINATE: spec(
+    'coordination',
+    '1.1',
+    open(SUMMARY, 'bring agents together', '#COORDINATE:DevAgent:TestAgent', { open: 'agents' }),
+  ),
 
   BROADCAST: spec(
     'messages',
@@ -210,15 +224,17 @@ export const COMMANDS = {
       'create checkpoint with git',
       '#CHECKPOINT:create:manual:before_refactor',
     ),
-    form('list', [], list(5), 'list checkpoints', '#CHECKPOINT:list'),
-    form('diff', [ID], DIFF, 'changes since checkpoint', '#CHECKPOINT:diff:cp_001'),
+    form('list', [], list(5), 'list checkpoints', '#CHECKPOINT:list', LOOKS),
+    form('diff', [ID], DIFF, 'changes since checkpoint', '#CHECKPOINT:diff:cp_001', LOOKS),
   ),
   ROLLBACK: spec(
     'checkpoint',
     '1.1',
-    form(null, [ID, optional(word('force', ['force']))], QUOTED, 'go back to checkpoint', '#ROLLBACK:cp_001'),
-    form('dry-run', [ID], SUMMARY, 'preview a rollback', '#ROLLBACK:dry-run:cp_001'),
-    form('status', [], STATUS_REPLY, 'current rollback state', '#ROLLBACK:status'),
+    form(null, [ID, optional(word('force', ['force']))], QUOTED, 'go back to checkpoint', '#ROLLBACK:cp_001', {
+      effect: 'loses',
+    }),
+    form('dry-run', [ID], SUMMARY, 'preview a rollback', '#ROLLBACK:dry-run:cp_001', LOOKS),
+    form('status', [], STATUS_REPLY, 'current rollback state', '#ROLLBACK:status', LOOKS),
   ),
 
   CONTEXT: spec(
@@ -237,28 +253,45 @@ export const COMMANDS = {
       QUOTED,
       'import session from file',
       '#CONTEXT:import:./context/session.ctx:merge',
+      { effect: 'may-lose' },
     ),
-    form('list', [param('directory', { form: 'path' })], list(10), 'list context files', '#CONTEXT:list:./context/'),
-    form('validate', [FILE], QUOTED, 'check context file', '#CONTEXT:validate:./context/session.ctx'),
+    form(
+      'list',
+      [param('directory', { form: 'path' })],
+      list(10),
+      'list context files',
+      '#CONTEXT:list:./context/',
+      LOOKS,
+    ),
+    form('validate', [FILE], QUOTED, 'check context file', '#CONTEXT:validate:./context/session.ctx', LOOKS),
   ),
 
   VERSION: spec(
     'version',
     '1.0',
-    form(null, [], QUOTED, 'protocol version', '#VERSION'),
-    form('check', [param('version', { form: 'version' })], QUOTED, 'ask if compatible', '#VERSION:check:1.0.0'),
-    form('features', [], list(), 'list features', '#VERSION:features'),
+    form(null, [], QUOTED, 'protocol version', '#VERSION', LOOKS),
+    form('check', [param('version', { form: 'version' })], QUOTED, 'ask if compatible', '#VERSION:check:1.0.0', LOOKS),
+    form('features', [], list(), 'list features', '#VERSION:features', LOOKS),
   ),
   SUPPORTS: spec(
     'version',
     '1.1',
-    form(null, [param('feature')], QUOTED, 'ask for a feature', '#SUPPORTS:coordination'),
+    form(null, [param('feature')], QUOTED, 'ask for a feature', '#SUPPORTS:coordination', LOOKS),
   ),
 } as const satisfies Record<string, CommandSpec>;
 
 export type CommandName = keyof typeof COMMANDS;
 
 export const isBuiltIn = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
+
+/** What a command would do to what is there; null where the table does not know it. */
+export const effectOf = ({
+  name,
+  params,
+}: {
+  readonly name: string;
+  readonly params: readonly string[];
+}): Effect | null => (isBuiltIn(name) ? (formOf(name, params)?.effect ?? null) : null);
 
 /** The form that a command's first parameter chooses; null where there is none such. */
 export function formOf(name: CommandName, params: readonly string[]): CommandForm | null {
