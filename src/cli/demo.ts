@@ -17,14 +17,14 @@ import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress } from './progress.ts';
 import { reportText } from './report-text.ts';
 import { bold, dim } from './style.ts';
-import { untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
 
 const SESSION = 'demo';
 const SETTINGS = '{ "port": 8080 }\n';
 
 export async function demo({ json }: Globals): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-demo-'));
-  const leaving = untilStopped();
+  const leaving = untilStopped(ENDING_RUNS);
   try {
     await makeWorkspace(folder);
     const dir = join(folder, '.baton');

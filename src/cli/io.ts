@@ -5,11 +5,22 @@ import { stat } from 'node:fs/promises';
 import { BatonError, ERRORS, type ExitCode, isMissing, messageOf } from '../core/errors.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 
-/** A reader that goes away early (`baton check | head`) is no error of ours. */
+/** What is to be ended in order when nobody reads any more. */
+const unread: (() => void)[] = [];
+export const whenUnread = (stop: () => void): void => void unread.push(stop);
+
+let isUnread = false;
+/** A reader that goes away early (`baton check | head`), or with its terminal, is no error of ours. */
 process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
-  if (cause.code === 'EPIPE') process.exit();
-  throw cause;
+  if (isUnread) return;
+  isUnread = true;
+  if (cause.code !== 'EPIPE' && cause.code !== 'EIO')
+    fail(new BatonError('E_UNKNOWN', `standard output could not be written: ${cause.message}`), false);
+  if (unread.length === 0) process.exit();
+  for (const stop of unread) stop();
 });
+// What is noted is for whoever looks on; that nobody does ends no work.
+process.stderr.on('error', () => {});
 
 export const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -94,7 +94,7 @@ function program(): Command {
   addHooksCommands(baton, command);
 
   command('demo', 'show what Baton does, with no key and no network')
-    .addHelpText('after', '\nIt reads a made-up agent answer, and writes nothing.')
+    .addHelpText('after', '\nIt works in a temporary folder, and leaves nothing behind.')
     .action(async (options: Globals) => (await import('./demo.ts')).demo(options));
 
   return baton;

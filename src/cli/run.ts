@@ -26,7 +26,7 @@ import { withRealWrites } from './real-writes.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
 import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
 import { ask, writing } from './with-store.ts';
 
 interface Options extends Globals, RunOptions {
@@ -39,7 +39,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
   const fallbacks: aop2.Fallback[] = [];
   const fresh = { now: isoTime(now), session };
   const messages = messagesToRun(await readRunInput(given), options, fresh, (fallback) => fallbacks.push(fallback));
-  const leaving = untilStopped();
+  const leaving = untilStopped(ENDING_RUNS);
   await writing(options, async (store, dir) => {
     const config = readConfig(dir);
     const progress = createProgress(false);

@@ -17,7 +17,7 @@ import { recoverAloud } from './run.ts';
 import { dim } from './style.ts';
 import { taskLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
 import { writing } from './with-store.ts';
 
 interface Options extends Globals {
@@ -27,7 +27,7 @@ interface Options extends Globals {
 }
 
 export async function serve({ host: bound, port, parallel, ...globals }: Options): Promise<void> {
-  const leaving = untilStopped();
+  const leaving = untilStopped(ENDING_RUNS);
   await writing(globals, async (store, dir) => {
     const config = readConfig(dir);
     const tokens = createTokens(personToken(dir));

@@ -1,6 +1,24 @@
-/** For commands that go on: until somebody presses Ctrl-C, closes the terminal or asks the process to end. A second time ends it at once, as ever. */
-export function untilStopped(): AbortSignal {
+/**
+ * For commands that go on: until somebody presses Ctrl-C, closes the terminal or asks the process to end. A second time ends it at once, and
+ * what it has started with it.
+ */
+import { constants } from 'node:os';
+import { note, whenUnread } from './io.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** @param ending said to whoever stops it, where that may take a while; such a command stops in order where nobody reads it any more, too */
+export function untilStopped(ending?: string): AbortSignal {
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(128 + constants.signals[signal]);
+      stop.abort();
+      if (ending !== undefined) note(`baton: ${ending}; once more ends it at once`);
+    });
+  }
+  if (ending !== undefined) whenUnread(() => stop.abort());
   return stop.signal;
 }
+
+export const ENDING_RUNS = 'what runs is being ended';

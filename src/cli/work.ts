@@ -10,7 +10,7 @@ import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { taskLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
 import { writing } from './with-store.ts';
 
 interface Options extends Globals {
@@ -20,7 +20,7 @@ interface Options extends Globals {
 }
 
 export async function work({ untilEmpty = false, parallel, agent, ...globals }: Options): Promise<void> {
-  const leaving = untilStopped();
+  const leaving = untilStopped(ENDING_RUNS);
   await writing(globals, async (store, dir) => {
     const config = readConfig(dir);
     const progress = createProgress(false);

@@ -68,6 +68,20 @@ export async function endMarked(mark: string, graceMs: number, programs: readonl
   );
 }
 
+/** How often is looked for what was born while the last ones were ended. */
+const LOOKS_NOW = 5;
+
+/** For when this process goes at once and can wait for nothing: SIGKILL, to all that is found. In a sandbox the kernel does the rest. */
+export function endNow(tree: Tree): void {
+  if (!tree.isExited()) sendToGroup(tree.program.pid, 'SIGKILL');
+  if (tree.wrappers > 0) return;
+  for (let looks = 0; looks < LOOKS_NOW; looks++) {
+    const alive = collect(tree);
+    for (const each of alive) send(each, 'SIGKILL');
+    if (alive.length === 0) return;
+  }
+}
+
 const isShortRun = ({ startedAt }: Tree): boolean => performance.now() - startedAt < SHORT_RUN_MS;
 
 /** No number was given to any process or thread since the program got its own, so it has started nothing. */

@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { carries, markEntry } from './census.ts';
-import { endTree } from './end.ts';
+import { endNow, endTree, type Tree } from './end.ts';
 import { statOf } from './identity.ts';
 import { hostFor, sandboxCommand, wrappersOf } from './sandbox.ts';
 import { NO_STREAMS, type Streams, streamsOf } from './streams.ts';
@@ -17,6 +17,20 @@ import { whereIs } from './where.ts';
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 const UNWATCHED: Watch = { known: () => [], exited: () => {}, stop: () => {} };
+
+/** What runs now. Whatever ends this process before it has ended these, nothing of them is left. */
+const running = new Set<Tree>();
+const endAll = (): void => running.forEach(endNow);
+
+function holdUntilEnded(tree: Tree): void {
+  if (running.size === 0) process.once('exit', endAll);
+  running.add(tree);
+}
+
+function letGo(tree: Tree): void {
+  running.delete(tree);
+  if (running.size === 0) process.off('exit', endAll);
+}
 
 export async function startProgram(options: StartOptions): Promise<Program> {
   const { command, cwd, env, mark, sandbox } = options;
@@ -61,7 +75,7 @@ export async function startProgram(options: StartOptions): Promise<Program> {
   stdin?.on('error', () => {});
   if (typeof options.stdin === 'string' && options.stdin !== 'open') stdin?.end(options.stdin);
 
-  const tree = {
+  const tree: Tree = {
     program: { pid, started: child.started },
     mark,
     streams: sandbox === null ? child.streams : NO_STREAMS,
@@ -70,9 +84,11 @@ export async function startProgram(options: StartOptions): Promise<Program> {
     known: () => watch.known(),
     wrappers: sandbox === null ? 0 : wrappersOf(sandbox),
   };
+  holdUntilEnded(tree);
   let ended: Promise<Ended> | null = null;
   const end = async (graceMs: number): Promise<Ended> => {
     const result = await endTree(tree, graceMs);
+    letGo(tree);
     watch.stop();
     // The system has said that it is gone; whoever asks `exited` after this is to know it too.
     if (!result.left.includes(pid)) await exited;

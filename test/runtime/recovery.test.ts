@@ -149,6 +149,52 @@ test.each(['SIGINT', 'SIGHUP'] as const)('%s ends the agent, and the same comman
   expect(workingIn(project.workspace)).toEqual([]);
 });
 
+test('a second Ctrl-C ends Baton at once, and an agent that does not listen with it', async () => {
+  const name = newSleep();
+  const project = await makeProject(`trap '' TERM; setsid sleep ${name} & sleep ${name}; sleep ${name}`);
+  const first = project.run(project.task());
+  await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
+  first.child.kill('SIGINT');
+  await until('it says so', () => first.err().includes('once more ends it at once'));
+  first.child.kill('SIGINT');
+  expect(await first.ended).toBe(130);
+  await until('nothing is left', () => alivePids(name).length === 0);
+  expect(workingIn(project.workspace)).toEqual([]);
+});
+
+test('that nobody reads what is noted ends no run', async () => {
+  const project = await makeProject(`until [ -e go ]; do sleep 0.05; done; ${REPORT}`);
+  const first = project.run(project.task());
+  await until('it works', () => first.err().includes('working'));
+  first.child.stderr.destroy();
+  project.write('go', '');
+  expect(await first.ended).toBe(0);
+  expect(first.out()).toContain('[AOP:STATUS] success');
+  expect((await project.look()).task).toMatchObject({ status: 'done' });
+});
+
+test('where nobody reads its events any more a run ends in order', async () => {
+  const name = newSleep();
+  const sign = {
+    event: 'HEARTBEAT',
+    session_id: 's',
+    task_id: 'TASK-1',
+    agent: 'a',
+    timestamp: '2026-01-01T00:00:00Z',
+  };
+  const project = await makeProject(
+    `until [ -e go ]; do sleep 0.05; done; echo '${JSON.stringify({ aop_version: '2.0.0', ...sign })}'; setsid sleep ${name} & sleep ${name}`,
+  );
+  const first = startBaton(['run', project.task({ task: { task_id: 'TASK-1' } }), '--json'], project.workspace);
+  await first.printed(/run\.enforced/);
+  first.child.stdout.destroy();
+  project.write('go', '');
+  expect(await first.ended).toBe(1);
+  expect(first.err()).toContain('it goes on with the same command');
+  expect(alivePids(name)).toEqual([]);
+  expect((await project.look()).task).toMatchObject({ status: 'ready' });
+});
+
 /** The processes that the journal knows of. */
 const remembered = (project: Parameters<typeof journalOf>[0]): number[] =>
   [...journalOf(project).matchAll(/"run\.process"[^}]*"detail":\{"pid":(\d+)/g)].map(([, pid]) => Number(pid));
