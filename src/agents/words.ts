@@ -34,6 +34,7 @@ const TELLING = [
   'prompt',
   'name',
   'title',
+  'line',
 ] as const;
 
 /** What a tool is used for, in a few words. */

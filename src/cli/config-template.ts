@@ -55,6 +55,9 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 # Who does a stage of a handoff: an agent, a role or a team, or another name for one of them, as in:
 # implementation-triad: { role: EXECUTOR }
 # senior-developer: emma
+# and what its tasks may cost (dollars), take (seconds) and write, how often they are tried again, and what they do in
+# turn, each checked by Baton, as in:
+# fix: { agent: emma, budget: 2, timeout: 600, write: [src, test], retries: 1, phases: [{ name: mend, do: "Mend it.", check: npm test }] }
 #stages: {}
 
 # Node types of this project, with the fields that a node of the type should have, as in: DeployPlan: [summary, steps]

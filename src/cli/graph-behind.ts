@@ -15,10 +15,11 @@ export interface Behind {
 }
 
 /** Null where a person wrote it. Nodes of one run are looked up once. */
-export function createBehind(store: Store): (node: Pick<Node, 'task' | 'run'>) => Promise<Behind | null> {
+export function createBehind(store: Store): (node: Pick<Node, 'task' | 'run' | 'createdBy'>) => Promise<Behind | null> {
   const known = new Map<string, Promise<Behind | null>>();
-  return ({ task, run }) => {
-    if (task === null) return Promise.resolve(null);
+  return ({ task, run, createdBy }) => {
+    // An answer is about a task, and is a person's; no agent can write as `user`.
+    if (task === null || createdBy === 'user') return Promise.resolve(null);
     const key = run ?? task;
     const found = known.get(key) ?? lookUp(store, task, run);
     known.set(key, found);

@@ -23,7 +23,8 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
     ...section(
       'Agents',
       report.agents.map(
-        ({ name, models, runs }) => `${name}${models.length === 0 ? '' : ` (${models.join(', ')})`}: ${runs} runs`,
+        ({ name, models, runs }) =>
+          `${name}${models.length === 0 ? '' : ` (${models.join(', ')})`}: ${runs} ${runs === 1 ? 'run' : 'runs'}`,
       ),
     ),
     ...section('Cost', [
@@ -37,17 +38,24 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
     ...section(
       'Claims',
       report.evidence.map(
-        ({ what, verdict, detail }) =>
-          `${verdict === 'proven' ? green(verdict) : verdict === 'contradicted' ? red(verdict) : yellow(verdict)}  ${oneLine(what)}${detail === null || detail === '' ? '' : dim(`  ${oneLine(detail)}`)}`,
+        ({ what, verdict, detail, task_id }) =>
+          `${verdict === 'proven' ? green(verdict) : verdict === 'contradicted' ? red(verdict) : yellow(verdict)}  ${dim(task_id)}  ${oneLine(what)}${detail === null || detail === '' ? '' : dim(`  ${oneLine(detail)}`)}`,
       ),
     ),
     ...section(
-      'Rolled back',
-      report.rollbacks.map(
-        ({ task_id, trigger, artifacts_rolled_back: all }) =>
-          `${task_id ?? '-'}: ${all.length} outputs (${trigger ?? '-'})`,
+      'Nodes',
+      report.nodes.map(
+        ({ node_id, node_type, task_id }) => `${node_id}  ${oneLine(node_type)}  ${dim(task_id ?? 'by a person')}`,
       ),
     ),
+    ...section(
+      'Decisions',
+      report.decisions.map(({ id, by, status, text }) => {
+        const words = text === null ? '' : `: ${oneLine(text)}`;
+        return `${id}  ${status.replace('_', ' ')} by ${oneLine(by)}${words}`;
+      }),
+    ),
+    ...section('Rolled back', report.rollbacks.map(rollbackText)),
     ...section(
       'Errors',
       report.errors.map(({ task_id, code, message }) => `${task_id ?? '-'}  ${code}: ${oneLine(message)}`),
@@ -69,6 +77,13 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
   ].join('\n');
 }
 
+function rollbackText({ task_id: task, trigger, artifacts_rolled_back: all, files = 0, kept }: Rollback): string {
+  if (task !== null) return `${task}: ${all.length} outputs (${trigger ?? '-'})`;
+  const where = typeof kept === 'string' ? `; what was not committed is kept in ${oneLine(kept)}` : '';
+  return `the session: ${files} files (${oneLine(trigger ?? '-')})${where}`;
+}
+
+type Rollback = SessionFinalReport['rollbacks'][number];
 type Context = SessionFinalReport['context'];
 
 function contextText(share: Omit<Context, 'by_agent' | 'includes_estimates'>): string {

@@ -6,11 +6,11 @@
  * | TASK_DISPATCHED   | `run.started`                                                                                    |
  * | RESPONSE_RECEIVED | `run.reported`, `run.resumed`                                                                    |
  * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `task.fallback`,                 |
- * |                   | `delegation.requested`, and a `task.transitioned` that is not how a run ended: a claim, a move by |
- * |                   | hand, a dependency's failure                                                                     |
+ * |                   | `delegation.requested`, `stage.handed`, `question.opened`, `question.answered`, and a             |
+ * |                   | `task.transitioned` that is not how a run ended: a claim, a move by hand, a dependency's failure  |
  * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.overdue`, `run.silent`, `run.judged`,      |
  * |                   | `run.failed`, `run.expired`, and all that was refused or rejected                                |
- * | ROLLBACK_EVENT    | `rollback.…`                                                                                     |
+ * | ROLLBACK_EVENT    | `rollback.…`, `session.rolledback`                                                               |
  * | SESSION_SUMMARY   | `session.ended`, with the totals of the session, and `session.summary`                           |
  *
  * Other events (a file repaired, a note) are in the journal and not in the trail. A record's id is the event's: the number of the
@@ -76,6 +76,10 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'task.fallback': 'ROUTING_DECISION',
   'task.transitioned': 'ROUTING_DECISION',
   'delegation.requested': 'ROUTING_DECISION',
+  'stage.handed': 'ROUTING_DECISION',
+  'question.opened': 'ROUTING_DECISION',
+  'question.answered': 'ROUTING_DECISION',
+  'session.rolledback': 'ROLLBACK_EVENT',
   'run.enforced': 'GUARD_RAIL_CHECK',
   'run.checkpoint': 'GUARD_RAIL_CHECK',
   'run.evidence': 'GUARD_RAIL_CHECK',
@@ -109,6 +113,7 @@ const RAILS: Readonly<Record<string, string>> = {
   'run.checkpoint': 'checkpoint',
   'run.enforced': 'access',
   'rollback.initiated': 'rollback',
+  'session.rolledback': 'rollback',
   'run.expired': 'lease',
   'delegation.requested': 'delegation.max_depth',
   'delegation.rejected': 'delegation.max_depth',

@@ -44,6 +44,28 @@ const NotifyRule = z.strictObject({
 
 const Confidence = { escalate_below: share, refuse_below: share };
 
+/** What a stage does in turn; Baton runs the check itself, and the next begins when it has exited with 0. */
+const StagePhase = z.strictObject({
+  name,
+  do: name,
+  check: name.optional(),
+  on_failure: z.enum(['RETRY', 'CONTINUE', 'SKIP', 'ABORT']).default('RETRY'),
+});
+
+/** Who a stage is, and what its tasks may cost, take and write: the words of `baton run`. */
+const Stage = z.strictObject({
+  agent: name.optional(),
+  role: name.optional(),
+  team: name.optional(),
+  budget: z.number().positive().optional(),
+  timeout: z.number().positive().optional(),
+  /** Paths of the workspace; nothing else of it may be written then. */
+  write: names.optional(),
+  retries: z.int().min(0).optional(),
+  phases: z.array(StagePhase).max(10).optional(),
+});
+export type StageConfig = z.output<typeof Stage>;
+
 /** Each section has its default, so that no file and an empty file mean the same. */
 export const ConfigSchema = z.strictObject({
   agents: z.record(name, Agent).default({}),
@@ -79,13 +101,8 @@ export const ConfigSchema = z.strictObject({
       domains: z.record(name, z.strictObject(Confidence).partial()).default({}),
     })
     .prefault({}),
-  /** Who a stage of the output protocol is: an agent, a role or a team; a name alone stands for another stage, agent, team or role. */
-  stages: z
-    .record(
-      name,
-      z.union([name, z.strictObject({ agent: name.optional(), role: name.optional(), team: name.optional() })]),
-    )
-    .default({}),
+  /** Who a stage of the output protocol is: an agent, a role or a team, with its limits; a name alone stands for another stage, agent, team or role. */
+  stages: z.record(name, z.union([name, Stage])).default({}),
   /** Node types of the project beside the registry's, with the fields that they should have. */
   node_types: z.record(z.string().regex(/^[A-Z][A-Za-z0-9]*$/), names).default({}),
   /** Commands of the session language that the project adds: a program or an agent answers. */
@@ -159,11 +176,11 @@ export function configOf(value: unknown): Config {
       throw invalid(`commands.${command}`, `expected a program (run) or an agent that answers, got ${got}`);
     }
   }
-  const { delegation, ...rest } = parsed.data;
+  const { delegation } = parsed.data;
   // The limit of a handoff is another one than the default of max_depth, until somebody says which holds.
   const isSaid = (value as { delegation?: { max_depth?: unknown } } | null)?.delegation?.max_depth !== undefined;
   return withOwnTables({
-    ...rest,
+    ...parsed.data,
     delegation: isSaid ? { ...delegation, handoff_depth: delegation.max_depth } : delegation,
   });
 }
@@ -176,6 +193,8 @@ const invalid = (where: string, what: string, hint: string | null = null): Baton
   new BatonError('E_CONFIG', `${CONFIG_FILE}${where === '' ? '' : `, ${where}`}: ${what}`, hint);
 
 function problem(issue: z.core.$ZodIssue, root: unknown): BatonError {
+  const meant = issue.code === 'invalid_union' ? meantBy(issue.errors) : undefined;
+  if (meant !== undefined) return problem({ ...meant, path: [...issue.path, ...meant.path] }, root);
   const where = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0] as string;
@@ -186,6 +205,12 @@ function problem(issue: z.core.$ZodIssue, root: unknown): BatonError {
   const came = issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], root);
   return invalid(where, `expected ${expectation(issue)}, got ${shown(came)}`);
 }
+
+/** Of several forms the one that the value has, where something inside of it is wrong. */
+const meantBy = (forms: readonly (readonly z.core.$ZodIssue[])[]): z.core.$ZodIssue | undefined =>
+  forms
+    .map((issues) => worst(issues))
+    .find((first) => first !== undefined && (first.path.length > 0 || first.code === 'unrecognized_keys'));
 
 const WORDS: Readonly<Record<string, string>> = {
   int: 'a whole number',
@@ -205,13 +230,13 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'too_small':
       return issue.origin === 'string'
         ? 'a text that is not empty'
-        : `at least ${issue.minimum}${things(issue.origin, issue.minimum)}`;
+        : `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${things(issue.origin, issue.minimum)}`;
     case 'too_big':
       return `at most ${issue.maximum}${things(issue.origin, issue.maximum)}`;
     case 'invalid_format':
       return issue.format === 'url' ? 'a URL' : `a text of the form ${issue.pattern ?? issue.format}`;
     case 'invalid_union':
-      return 'a list of names, or names with values';
+      return issue.errors.flatMap(([first]) => (first === undefined ? [] : [expectation(first)])).join(', or ');
     default:
       return issue.message;
   }
@@ -229,6 +254,7 @@ function shown(value: unknown): string {
 /** The keys that the schema knows at a place. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   const inner = unwrapped(schema);
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap((form) => keysAt(form as z.ZodType, path));
   const [first, ...rest] = path;
   if (first === undefined) return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
   if (inner instanceof z.ZodObject) return keysAt(inner.shape[String(first)] as z.ZodType, rest);

@@ -4,7 +4,9 @@ import type {
   ReportedArtifact,
   ReportedCheckpoint,
   ReportedClaim,
+  ReportedDecision,
   ReportedError,
+  ReportedNode,
   ReportedRollback,
 } from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
@@ -45,6 +47,8 @@ export interface Fold {
   readonly checkpoints: Map<string, ReportedCheckpoint>;
   readonly claims: Map<string, readonly ReportedClaim[]>;
   readonly artifacts: Map<string, ReportedArtifact>;
+  readonly nodes: Map<string, ReportedNode>;
+  readonly decisions: ReportedDecision[];
   readonly rollbacks: ReportedRollback[];
   readonly errors: ReportedError[];
   retries: number;
@@ -60,6 +64,8 @@ export const emptyFold = (): Fold => ({
   checkpoints: new Map(),
   claims: new Map(),
   artifacts: new Map(),
+  nodes: new Map(),
+  decisions: [],
   rollbacks: [],
   errors: [],
   retries: 0,
@@ -201,6 +207,33 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
       if (typeof error !== 'string') continue;
       tellError(fold, record, event, 'E_ROLLBACK_FAILED', `${textOr(path, 'an artifact')}: ${error}`);
     }
+  },
+  'session.rolledback'(fold, record, _event, { checkpoint, files, kept }) {
+    fold.rollbacks.push({
+      task_id: null,
+      timestamp: isoTime(record.at),
+      trigger: `#ROLLBACK:${textOr(checkpoint, '')}`,
+      artifacts_rolled_back: [],
+      files: numberOr(files, 0),
+      kept: textOr(kept, null),
+    });
+  },
+  'node.added'(fold, _record, { task = null, run }, { node, type, confidence }) {
+    if (typeof node !== 'string') return;
+    const by = run === undefined ? null : task;
+    const told = { node_type: textOr(type, ''), task_id: by, confidence: numberOr(confidence, null) };
+    fold.nodes.set(node, { node_id: node, ...told });
+  },
+  'question.answered'(fold, record, { task = null }, { question, asked, status, text, comment, by }) {
+    fold.decisions.push({
+      id: textOr(question, ''),
+      task_id: task,
+      timestamp: isoTime(record.at),
+      by: textOr(by, record.by.name),
+      asked: textOr(asked, null),
+      status: textOr(status, ''),
+      text: textOr(text, textOr(comment, null)),
+    });
   },
   'run.failed'(fold, record, event, { code, message }) {
     tellError(fold, record, event, textOr(code, 'E_UNKNOWN'), textOr(message, ''));

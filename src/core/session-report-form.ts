@@ -35,6 +35,10 @@ export interface SessionFinalReport {
   readonly checkpoints: readonly ReportedCheckpoint[];
   /** What became of each claim of the last run of each task (DECISIONS §6). */
   readonly evidence: readonly ReportedClaim[];
+  /** What agents and people wrote into the knowledge graph. */
+  readonly nodes: readonly ReportedNode[];
+  /** What people were asked, and said. */
+  readonly decisions: readonly ReportedDecision[];
   readonly rollbacks: readonly ReportedRollback[];
   readonly errors: readonly ReportedError[];
   readonly artifacts: readonly ReportedArtifact[];
@@ -119,11 +123,33 @@ export interface ReportedClaim {
   readonly detail: string | null;
 }
 
+export interface ReportedNode {
+  readonly node_id: string;
+  readonly node_type: string;
+  /** Null where a person wrote it. */
+  readonly task_id: string | null;
+  readonly confidence: number | null;
+}
+
+export interface ReportedDecision {
+  readonly id: string;
+  readonly task_id: string | null;
+  readonly timestamp: string;
+  readonly by: string;
+  readonly asked: string | null;
+  readonly status: string;
+  readonly text: string | null;
+}
+
 export interface ReportedRollback {
+  /** Null where the whole session went back. */
   readonly task_id: string | null;
   readonly timestamp: string;
   readonly trigger: string | null;
   readonly artifacts_rolled_back: readonly unknown[];
+  /** Of a session: how many files, and where what was not committed is kept. */
+  readonly files?: number;
+  readonly kept?: string | null;
 }
 
 export interface ReportedError {

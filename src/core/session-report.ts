@@ -65,6 +65,8 @@ function reportOf(fold: Fold, session: string, now: number, auditPath: string): 
     cost_summary: costsOf(runs),
     checkpoints: [...fold.checkpoints.values()],
     evidence: [...fold.claims.values()].flat(),
+    nodes: [...fold.nodes.values()],
+    decisions: fold.decisions,
     rollbacks: fold.rollbacks,
     errors: fold.errors,
     artifacts: [...fold.artifacts.values()],

@@ -136,8 +136,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const launch = adapter.way === 'program' ? adapter.launch(request('', null)) : null;
     let notedAt = Number.NEGATIVE_INFINITY;
     /** Where Baton dies, this is what is known of it. */
-    const noteUse = (): void => {
-      if (host.now() - notedAt < NOTE_USE_MS) return;
+    const noteUse = (isEnd = false): void => {
+      if (!isEnd && host.now() - notedAt < NOTE_USE_MS) return;
       notedAt = host.now();
       const { name, provider, model } = chosen;
       given.facts.tell('run.usage', { ...meter.used, agent: name, model: live.model ?? model, provider });
@@ -225,7 +225,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     };
 
     const turn = async (prompt: string, phase: Phase | null, only?: ExtraTurn): Promise<TurnEnd> => {
-      live.update({ state: 'working', phase: phase?.phase_id ?? null });
+      live.update({ state: 'working', phase: phase?.phase_id ?? null, checkpoint: null });
       const asked = request(prompt, adapter.goesOn ? conversation : null, only !== undefined);
       extra = only === undefined ? null : new AbortController();
       const timer = only === undefined ? undefined : setTimeout(() => extra?.abort(), only.mostMs);
@@ -248,6 +248,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       hearing.end();
       await routes.done();
       meter.nextTurn();
+      // What a phase has cost is known before the next one begins: the budget is for all attempts together.
+      if (phase !== null) noteUse(true);
       extra = null;
       metered = { tokensInput: 0, tokensOutput: 0, usd: null };
       const left = end.ended?.left ?? [];

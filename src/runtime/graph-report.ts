@@ -9,7 +9,7 @@ import { thresholdOf } from '../core/laws/questions.ts';
 import type { GraphUpdate } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { Answer, Store } from '../core/store.ts';
-import type { Run, Task } from '../core/task.ts';
+import { DEFAULT_SESSION, type Run, type Task } from '../core/task.ts';
 import { graphUpdateOf, handedOf } from '../protocol/output/graph.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import { parseJson } from '../protocol/text/fields.ts';
@@ -121,7 +121,7 @@ async function nodeAfter(
       const least = thresholdOf(escalate, said.domain);
       node = {
         ...said,
-        session: node?.session ?? '',
+        session: node?.session ?? DEFAULT_SESSION,
         ready: said.ready ?? (said.type !== 'Uncertainty' && said.confidence >= least),
         stale: null,
         approval: null,

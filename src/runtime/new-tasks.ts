@@ -108,9 +108,7 @@ export function titleOf(text: string): string {
 
 function ofMessage(message: TaskMessage): NewTask {
   const { session, target, task } = message;
-  const policy = policyOf(message);
   const dependsOn = namedDependencies(message);
-  const writes = writesOf(message, policy);
   return {
     ...(isTaskId(task.task_id) ? { id: task.task_id } : { externalId: task.task_id }),
     title: titleOf(task.objective) || shorten(task.objective.trim(), MOST_TITLE),
@@ -119,11 +117,17 @@ function ofMessage(message: TaskMessage): NewTask {
     routing: isOpen(message) ? {} : { agent: target.agent_name, role: target.role },
     ...(task.parent_task_id ? { parentId: task.parent_task_id } : {}),
     ...(dependsOn.length === 0 ? {} : { dependsOn }),
-    retry: retryOf(message, policy),
-    ...(writes.length === 0 ? {} : { writes }),
+    ...limitsOf(message),
     ...(asksForReview(message) ? { reviewRequired: true } : {}),
     texts: { body: task.objective, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` },
   };
+}
+
+/** What the laws have to know of a TASK's policy. */
+export function limitsOf(message: TaskMessage): { readonly retry: RetryPolicy; readonly writes?: string[] } {
+  const policy = policyOf(message);
+  const writes = writesOf(message, policy);
+  return { retry: retryOf(message, policy), ...(writes.length === 0 ? {} : { writes }) };
 }
 
 const toPattern = (message: TaskMessage): PatternItem => ({

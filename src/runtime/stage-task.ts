@@ -15,10 +15,12 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { encodeOutput } from '../protocol/output/encode.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { resolveIn } from '../workspace/paths.ts';
 import { childMessage, taskMessage } from './child.ts';
 import { madeEnvelope, OPEN } from './envelope.ts';
 import { dataOf, gapsOf, type Loadable, noNode, notLoadable } from './loading.ts';
-import { MOST_TITLE } from './new-tasks.ts';
+import { limitsOf, MOST_TITLE } from './new-tasks.ts';
+import { withLimits } from './stage-limits.ts';
 import { criteriaOf, stageBody } from './stage-words.ts';
 import { stageOf } from './stages.ts';
 
@@ -76,27 +78,31 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
     .map((item) => shorten(item, 500));
   const body = stageBody({ ...handing, output: handing.output ?? null, fields: shown, criteria, title });
   const session = producer?.session ?? handing.session ?? node.session ?? DEFAULT_SESSION;
-  const message = withStage(
-    producer !== null && of !== null
-      ? childMessage(producer, of, {
-          taskId: NO_TASK,
-          agent: found.routing.agent ?? null,
-          objective: body,
-          from: handing.from,
-          createdAt: isoTime(now()),
-          criteria,
-        })
-      : madeEnvelope({
-          taskId: NO_TASK,
-          session,
-          createdAt: isoTime(now()),
-          agent: found.routing.agent ?? OPEN,
-          objective: body,
-          workspace,
-        }),
-    handing,
-    criteria,
+  const message = withLimits(
+    withStage(
+      producer !== null && of !== null
+        ? childMessage(producer, of, {
+            taskId: NO_TASK,
+            agent: found.routing.agent ?? null,
+            objective: body,
+            from: handing.from,
+            createdAt: isoTime(now()),
+            criteria,
+          })
+        : madeEnvelope({
+            taskId: NO_TASK,
+            session,
+            createdAt: isoTime(now()),
+            agent: found.routing.agent ?? OPEN,
+            objective: body,
+            workspace,
+          }),
+      handing,
+      criteria,
+    ),
+    found.limits ?? {},
   );
+  const { retry, writes } = limitsOf(message);
   const { document } = node;
   const kept = { node_id: node.id, node_type: node.type, metadata: document['metadata'] ?? {}, data: shown };
   return {
@@ -105,6 +111,10 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
         title,
         session,
         routing: found.routing,
+        retry,
+        ...(writes === undefined
+          ? {}
+          : { writes: await Promise.all(writes.map((path) => resolveIn(workspace, path))) }),
         priority: priorityOf(data['priority']) ?? producer?.priority ?? 'normal',
         ...(producer === null ? {} : { dependsOn: [producer.id] }),
         metadata: {

@@ -186,6 +186,7 @@ const HOW = ({ node, stage }: StageWords): string =>
     bullets([
       `A line \`[GRAPH_UPDATE]\`, then YAML, then a line \`[/GRAPH_UPDATE]\`. The YAML has \`type: add_node\`, \`node_id\` (like \`{type}_{topic}_{YYYYMMDD_HHmmss}\`), \`node_type\` (Implementation, TestResults, Review, …), \`metadata\` with \`created_by: ${stage}\` and \`confidence\` from 0 to 1, \`data\` with all that the next stage needs, \`handoff\` with \`ready_for_next: true\`, and \`lineage\` with \`created_from_node: ${node.id}\`.`,
       'Then a line `OUTPUT:` and, indented under it, `_meta` with `output_type` (brief, specification, implementation, review or analysis), `created_by` and `confidence`, and `_handoff` with `next_stage` (a stage, or `user` where you are the last), `graph_node` (your own node_id) and `required_fields` (those of your data that the next stage cannot do without).',
+      'Where a person has to agree before it goes on: `next_stage: user`, with `approval_required: true` and an `approval_question`; where it goes after a yes stands in `next_stage` of the `handoff` of your node.',
       'Where you are less than 90 % sure, say so: a person is asked before anybody builds upon it.',
     ]),
   ].join('\n');

@@ -1,15 +1,18 @@
 /** Who the next stage of an OUTPUT envelope is: what config's `stages` say, else an agent, a team or a role of that name (DECISIONS §9). Pure. */
 import { CLI_KINDS } from '../core/agent-kinds.ts';
-import type { Config } from '../core/config.ts';
+import type { Config, StageConfig } from '../core/config.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Routing } from '../core/task.ts';
 
 /** The stage that is the person. */
 export const USER = 'user';
 
+/** What config says of a stage beside who it is. */
+export type StageLimits = Pick<StageConfig, 'budget' | 'timeout' | 'write' | 'retries' | 'phases'>;
+
 export type Stage =
   | { readonly kind: 'user' }
-  | { readonly kind: 'routed'; readonly routing: Partial<Routing> }
+  | { readonly kind: 'routed'; readonly routing: Partial<Routing>; readonly limits?: StageLimits }
   | { readonly kind: 'unknown'; readonly refusal: Refusal };
 
 /** Follows names that stand for other names; one that leads back to itself is refused with its way. */
@@ -27,8 +30,9 @@ export function stageOf(config: Config, stage: string): Stage {
     const said = Object.hasOwn(config.stages, name) ? config.stages[name] : undefined;
     if (said === undefined) return byName(config, stage, name);
     if (typeof said !== 'string') {
-      const { agent = null, role = null, team = null } = said;
-      if (agent !== null || role !== null || team !== null) return { kind: 'routed', routing: { agent, role, team } };
+      const { agent = null, role = null, team = null, ...limits } = said;
+      if (agent !== null || role !== null || team !== null)
+        return { kind: 'routed', routing: { agent, role, team }, limits };
       return unknown('E_AGENT_NOT_FOUND', `the stage ${name} in config.yaml names no agent, role or team`);
     }
     // A name that stands for itself is an agent, a team or a role of that name.

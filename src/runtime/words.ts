@@ -107,7 +107,7 @@ export function earlierOf(records: readonly StoredRecord[], run: string): Earlie
 function ofPhase(phase: Phase, number: number, of: number, passed: Passed, goesOn: boolean): string {
   const checks = (phase.checkpoints ?? []).filter(({ checkpoint_id: id }) => !passed.checkpoints.has(id));
   return [
-    `Phase ${number} of ${of}: ${phase.label ?? phase.phase_id} (${phase.phase_id}).`,
+    `Phase ${number} of ${of}: ${phase.label === undefined ? phase.phase_id : `${phase.label} (${phase.phase_id})`}.`,
     `Do only this phase now${goesOn ? '' : ', and report when it is done; the phases after it come later'}.`,
     ...(phase.objective === undefined ? [] : [`Its objective: ${phase.objective}`]),
     ...(number > 1 ? ['The phases before it have passed.'] : []),

@@ -190,6 +190,15 @@ describe('what running tasks leave in the trail', () => {
     });
   });
 
+  test.each([
+    ['session.rolledback', 'ROLLBACK_EVENT'],
+    ['stage.handed', 'ROUTING_DECISION'],
+    ['question.opened', 'ROUTING_DECISION'],
+    ['question.answered', 'ROUTING_DECISION'],
+  ])('%s is in the trail', async (event, type) => {
+    expect(await last(note(event, { by: 'ann' }))).toMatchObject({ type, payload: { event, by: 'ann' } });
+  });
+
   test('the end of a session has its totals', async () => {
     const story: (readonly [TaskMessage, Actor])[] = [
       [{ type: 'run.fail', run: RUN, code: 'E_TIMEOUT', message: 'm', cost: { usd: 0.5, tokensInput: 10 } }, RUNTIME],

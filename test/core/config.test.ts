@@ -71,9 +71,7 @@ test('env is a list of names, or names with values', () => {
   const agents = (env: unknown) => ({ agents: { a: { kind: 'claude', env } } });
   expect(configOf(agents(['HOME'])).agents['a']?.env).toEqual(['HOME']);
   expect(configOf(agents({ A: 'b' })).agents['a']?.env).toEqual({ A: 'b' });
-  expect(failure(agents(3)).message).toBe(
-    'config.yaml, agents.a.env: expected a list of names, or names with values, got 3',
-  );
+  expect(failure(agents(3)).message).toBe('config.yaml, agents.a.env: expected a list, or keys and values, got 3');
 });
 
 describe('what is wrong is named, with its place', () => {
@@ -122,6 +120,17 @@ describe('what is wrong is named, with its place', () => {
       'config.yaml, agents.a: expected a url, which the kind openclaw needs, got none',
     ],
     [{ agents: { a: { kind: 'openclaw', url: 'x' } } }, 'config.yaml, agents.a.url: expected a URL, got "x"'],
+    [
+      { stages: { a: { agnet: 'emma' } } },
+      'config.yaml, stages.a: unknown key "agnet"; the nearest known one is agent',
+    ],
+    [{ stages: { a: { budget: 0 } } }, 'config.yaml, stages.a.budget: expected more than 0, got 0'],
+    [
+      { stages: { a: { phases: [{ name: 'x', do: 'y', chek: 'z' }] } } },
+      'config.yaml, stages.a.phases.0: unknown key "chek"; the nearest known one is check',
+    ],
+    [{ stages: { a: 3 } }, 'config.yaml, stages.a: expected a text, or keys and values, got 3'],
+    [{ agents: { a: { kind: 'codex', env: { A: 3 } } } }, 'config.yaml, agents.a.env.A: expected a text, got 3'],
     [[], 'config.yaml: expected keys and values, got []'],
     ['x', 'config.yaml: expected keys and values, got "x"'],
     [

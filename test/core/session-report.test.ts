@@ -291,6 +291,39 @@ describe('the final report', () => {
   });
 });
 
+test('what was written into the graph, what people said, and that the session went back', async () => {
+  const store = openMemoryStore({ now: () => AT });
+  await store.send({ message: { type: 'task.add', tasks: [{ title: 't' }] }, by: RUNTIME });
+  const facts: readonly (readonly [string, string | null, string | null, Record<string, unknown>])[] = [
+    ['node.added', null, null, { node: 'bug_1', type: 'BugBrief', confidence: 0.95 }],
+    ['node.added', id(1), `${id(1)}-r1`, { node: 'implementation_1', type: 'Implementation', confidence: 0.9 }],
+    [
+      'question.answered',
+      id(1),
+      null,
+      { question: 'ask-1', asked: 'May it?', status: 'approved', comment: 'go', by: 'ann' },
+    ],
+    ['session.rolledback', null, null, { checkpoint: 'cp_001', files: 2, kept: 'refs/baton/default/kept_001' }],
+  ];
+  for (const [event, task, run, detail] of facts) {
+    const about = { ...(task === null ? { session: 'default' } : { task }), ...(run === null ? {} : { run }) };
+    await store.send({ message: { type: 'note', event, detail, ...about }, by: RUNTIME });
+  }
+  const report = createSessionReport('default');
+  for await (const record of store.eventsAfter({ after: 0 })) report.take(record);
+  const { nodes, decisions, rollbacks } = report.finish(AT, { auditPath: 'a' });
+  expect(nodes).toEqual([
+    { node_id: 'bug_1', node_type: 'BugBrief', task_id: null, confidence: 0.95 },
+    { node_id: 'implementation_1', node_type: 'Implementation', task_id: id(1), confidence: 0.9 },
+  ]);
+  expect(decisions).toMatchObject([
+    { id: 'ask-1', task_id: id(1), by: 'ann', asked: 'May it?', status: 'approved', text: 'go' },
+  ]);
+  expect(rollbacks).toMatchObject([
+    { task_id: null, trigger: '#ROLLBACK:cp_001', files: 2, kept: 'refs/baton/default/kept_001' },
+  ]);
+});
+
 describe('errors', () => {
   const told = async (...messages: TaskMessage[]): Promise<unknown[]> => {
     const store = openMemoryStore({ now: () => AT });

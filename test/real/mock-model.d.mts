@@ -19,7 +19,7 @@ export const builtinScripts: Readonly<Record<string, { readonly steps: readonly 
 
 export function startMockModel(options?: {
   readonly port?: number;
-  readonly scripts?: Readonly<Record<string, { readonly steps: readonly object[] }>>;
+  readonly scripts?: Readonly<Record<string, { readonly steps: readonly object[]; readonly when?: readonly string[] }>>;
   readonly log?: string | null;
   readonly bodies?: string | null;
   readonly onRequest?: ((request: MockRequest) => void) | null;

@@ -13,13 +13,14 @@ import fs from 'node:fs';
  * Which script a request gets, first match wins:
  *   1. inline in the newest user prompt:  <mock>{"steps":[…]}</mock>
  *   2. named in the newest user prompt:   [[mock:NAME]]
- *   3. named in the base URL:             http://127.0.0.1:PORT/s/NAME
- *   4. the script named "default"
+ *   3. the first whose `when`, a list of texts, all stand in the newest user prompt
+ *   4. named in the base URL:             http://127.0.0.1:PORT/s/NAME
+ *   5. the script named "default"
  * Which step of it: the number of tool rounds already in this turn's transcript. So the server keeps no
  * conversation state: a retry gets the same step again, and many agents can share one server.
  * A request that offers no tools (titles, summaries, classifiers) gets the text "ok" and is logged aux:true.
  *
- * A script: {"steps":[STEP,…]}; past its end the last step is repeated without its tools. A STEP:
+ * A script: {"steps":[STEP,…],"when":[TEXT,…]}; past its end the last step is repeated without its tools. A STEP:
  *   {"text":"…"}                        say it ({{tool_result}} is replaced by the newest tool result)
  *   {"thinking":"…"}                    reasoning before the text, where the API has it (Anthropic only here)
  *   {"tools":[ACTION,…]}                call tools (after text, if any). An ACTION is agent-neutral:
@@ -658,7 +659,8 @@ export async function startMockModel({ port = 0, scripts = {}, log = null, bodie
     const r = read[api](body, req.url);
     const aux = r.tools.length === 0;
     const inline = /<mock>([\s\S]*?)<\/mock>/.exec(r.prompt)?.[1];
-    let name = /\[\[mock:([\w.-]+)\]\]/.exec(r.prompt)?.[1] ?? /\/s\/([\w.-]+)/.exec(p)?.[1] ?? 'default';
+    const when = Object.keys(table).find((key) => table[key].when?.every((text) => r.prompt.includes(text)));
+    let name = /\[\[mock:([\w.-]+)\]\]/.exec(r.prompt)?.[1] ?? when ?? /\/s\/([\w.-]+)/.exec(p)?.[1] ?? 'default';
     let script = table[name];
     if (inline) {
       name = 'inline';

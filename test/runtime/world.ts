@@ -112,8 +112,6 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
     onLive: (live) => void lives.push(live),
     ...options.host,
   });
-  const mark = markOf(dir, '');
-
   const add = async (...messages: readonly TaskMessage[]): Promise<readonly Task[]> => {
     const answer = await store.send({
       message: { type: 'task.add', tasks: tasksOfMessages(messages), maxDepth: 3 },
@@ -178,7 +176,7 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
     run: async (message, work) => (await runAll([message], work))[0] as Ran,
     runAll,
     ran,
-    alive: () => withEnvironment(`${MARK}=`, mark),
+    alive: () => markedPids(dir),
     close() {
       closed ??= (async () => {
         await host.close();
@@ -311,6 +309,9 @@ const withEnvironment = (start: string, end: string): number[] =>
         .split('\0')
         .some((entry) => entry.startsWith(start) && entry.endsWith(end)) && isRunning(pid),
   );
+
+/** The processes of any run of a data folder that are alive. */
+export const markedPids = (dir: string): number[] => withEnvironment(`${MARK}=`, markOf(dir, ''));
 
 /** The processes with this text in their command line, whoever started them. */
 export const alivePids = (text: string): number[] =>

@@ -149,9 +149,10 @@ function isWorkOf(draft: Draft, task: Task, agents: readonly string[], { run }: 
   return names.some((name) => name != null && agents.some((agent) => agent.toLowerCase() === name.toLowerCase()));
 }
 
-/** Baton looks at the evidence by itself; what a person has to say to it may take days. */
-function isLookedAt(draft: Draft, { id, status, reviewRequired, run }: Task): boolean {
+/** Baton looks at the evidence by itself; what a person has to say to it, or to what was found against it, may take days. */
+function isLookedAt(draft: Draft, { id, status, reviewRequired, run, cause }: Task): boolean {
   if (status !== 'review' || reviewRequired || run?.supervisor == null) return false;
+  if (cause !== null || run.outcome !== 'done') return false;
   return ![...draft.slice.questionsOf(id)].some(({ answer }) => answer === null);
 }
 

@@ -355,6 +355,19 @@ describe('a condition that names an agent', () => {
     return decision.kind === 'refused' ? '' : decision.kind === 'changed' ? 'waits' : decision.about[0];
   };
 
+  test.each([
+    ['was found wanting', 'done', false],
+    ['says itself that a person has to look', 'needs_review', true],
+  ] as const)('is met when what it came to %s, for then it waits for a person', (_, outcome, passed) => {
+    const world = createWorld();
+    world.addOne({ session: S, routing: { agent: 'emma' } });
+    const run = world.claim({ supervisor: { pid: 1, started: '1' } });
+    world.report(run, { outcome });
+    if (outcome === 'done') expect(waitFor(world)).toBe('waits');
+    world.judge(run, passed, passed ? [] : ['expected a file, and it is not there']);
+    expect(waitFor(world)).toBe('reply:ready');
+  });
+
   test('is met when that agent has no run and nothing to begin', () => {
     const world = createWorld();
     expect(waitFor(world)).toBe('reply:ready');
