@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../src/core/version.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { example } from '../helpers/documents.ts';
-import { fixture } from './baton.ts';
+import { baton, fixture } from './baton.ts';
 import { batonHere } from './here.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'baton-cli-'));
@@ -20,6 +20,20 @@ type M = {
   problems: { severity: string; code: string; path: string; message: string }[];
   value: unknown;
 };
+
+test.each([
+  [['--version'], ''],
+  [['--help'], ''],
+  [['chek'], ''],
+  [['check', '-'], '#STATE:list\n#STATE:load\n'],
+  [['check', '--json'], '#STATE:list\n'],
+  [['convert', fixture('aop2-response.json'), '--to', 'aop1', '--type', 'code'], ''],
+  [['task', 'show', 'T-1', '--json'], ''],
+])('%j in a process of its own is what it is within the tests’ one', async (args, input) => {
+  const { json: _, ...own } = baton(args, input, dir);
+  const { json: __, ...here } = await batonHere(args, input, dir);
+  expect(here).toEqual(own);
+});
 
 describe('baton', () => {
   test('--version', async () => {

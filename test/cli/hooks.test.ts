@@ -20,7 +20,8 @@ import { withHooks, withoutHooks } from '../../src/cli/hooks-settings.ts';
 import { addLast, without } from '../../src/cli/json-text.ts';
 import { parseAOPOutput } from '../../src/protocol/aop1/decode.ts';
 import { readYaml } from '../../src/protocol/text/yaml.ts';
-import { baton, MAIN, type Ran } from './baton.ts';
+import { MAIN, type Ran } from './baton.ts';
+import { batonHere } from './here.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -32,9 +33,9 @@ interface Project {
   path(name: string): string;
   read(name: string): string | null;
   write(name: string, text: string): void;
-  run(args: readonly string[], input?: string, env?: NodeJS.ProcessEnv): Ran;
+  run(args: readonly string[], input?: string, env?: NodeJS.ProcessEnv): Promise<Ran>;
   /** The answer of a hook; null where it has none. */
-  hook(name: string, input: object, env?: NodeJS.ProcessEnv): Record<string, unknown> | null;
+  hook(name: string, input: object, env?: NodeJS.ProcessEnv): Promise<Record<string, unknown> | null>;
 }
 
 /** A project with `baton`, `claude` and `codex` on PATH, and a HOME. */
@@ -48,7 +49,7 @@ function project(programs: readonly string[] = ['baton', 'claude', 'codex']): Pr
   }
   const path = (name: string): string => join(root, 'p', name);
   const run: Project['run'] = (args, input = '', env = {}) =>
-    baton(args, input, join(root, 'p'), {
+    batonHere(args, input, join(root, 'p'), {
       ...{ PATH: `${join(root, 'bin')}:/usr/bin:/bin`, HOME: join(root, 'home') },
       ...{ CLAUDE_CONFIG_DIR: undefined, CODEX_HOME: undefined, BATON_DETAILS_DIR: undefined, ...env },
     });
@@ -61,8 +62,8 @@ function project(programs: readonly string[] = ['baton', 'claude', 'codex']): Pr
       writeFileSync(path(name), text);
     },
     run,
-    hook(name, input, env) {
-      const ran = run(['hook', name], JSON.stringify(input), env);
+    async hook(name, input, env) {
+      const ran = await run(['hook', name], JSON.stringify(input), env);
       expect([ran.err, ran.exit]).toEqual(['', 0]);
       return ran.out === '' ? null : (JSON.parse(ran.out) as Record<string, unknown>);
     },
@@ -75,9 +76,9 @@ const CLAUDE = '.claude/settings.json';
 const CODEX = '.codex/hooks.json';
 
 describe('install', () => {
-  test('writes what claude and codex ask for, and says which files', () => {
+  test('writes what claude and codex ask for, and says which files', async () => {
     const at = project();
-    const ran = at.run(['hooks', 'install', '--json']);
+    const ran = await at.run(['hooks', 'install', '--json']);
     expect(ran.exit).toBe(0);
     expect(ran.json()).toEqual({ changed: [at.path(CLAUDE), at.path(CODEX)] });
     const call = (hook: string): object => ({
@@ -98,27 +99,27 @@ describe('install', () => {
     expect(ran.err).toContain('/hooks');
   });
 
-  test('twice is once', () => {
+  test('twice is once', async () => {
     const at = project();
-    at.run(['hooks', 'install']);
+    await at.run(['hooks', 'install']);
     const before = [at.read(CLAUDE), at.read(CODEX)];
-    const again = at.run(['hooks', 'install', '--json']);
+    const again = await at.run(['hooks', 'install', '--json']);
     expect(again.json()).toEqual({ changed: [] });
     expect([at.read(CLAUDE), at.read(CODEX)]).toEqual(before);
-    at.run(['hooks', 'remove']);
+    await at.run(['hooks', 'remove']);
     expect(readdirSync(at.path('.'))).toEqual(['.baton']);
   });
 
-  test('for those that are named, or are here', () => {
+  test('for those that are named, or are here', async () => {
     const at = project(['baton', 'claude']);
-    expect(at.run(['hooks', 'install', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
-    expect(at.run(['hooks', 'install', 'codex', '--json']).json()).toEqual({ changed: [at.path(CODEX)] });
-    expect(at.run(['hooks', 'install', 'gemini', '--json'])).toMatchObject({ exit: 2 });
-    const none = project(['baton']).run(['hooks', 'install', '--json']);
+    expect((await at.run(['hooks', 'install', '--json'])).json()).toEqual({ changed: [at.path(CLAUDE)] });
+    expect((await at.run(['hooks', 'install', 'codex', '--json'])).json()).toEqual({ changed: [at.path(CODEX)] });
+    expect(await at.run(['hooks', 'install', 'gemini', '--json'])).toMatchObject({ exit: 2 });
+    const none = await project(['baton']).run(['hooks', 'install', '--json']);
     expect(none.exit).toBe(4);
     expect(none.err).toContain('E_AGENT_NOT_FOUND');
     // Named, it need not be here.
-    expect(project(['baton']).run(['hooks', 'install', 'claude', '--json']).exit).toBe(0);
+    expect((await project(['baton']).run(['hooks', 'install', 'claude', '--json'])).exit).toBe(0);
   });
 
   test('a hook of somebody else is not ours for having our name in it', () => {
@@ -140,33 +141,33 @@ describe('install', () => {
     }
   });
 
-  test('a read-only file stays as it is', () => {
+  test('a read-only file stays as it is', async () => {
     const at = project();
     at.write(CLAUDE, '{}');
     chmodSync(at.path(CLAUDE), 0o444);
-    const ran = at.run(['hooks', 'install', 'claude', '--json']);
+    const ran = await at.run(['hooks', 'install', 'claude', '--json']);
     expect(ran.err).toContain('E_CONFIG');
     expect(at.read(CLAUDE)).toBe('{}');
   });
 
-  test('for the user', () => {
+  test('for the user', async () => {
     const at = project();
-    const ran = at.run(['hooks', 'install', 'claude', '--user', '--json']);
+    const ran = await at.run(['hooks', 'install', 'claude', '--user', '--json']);
     const path = join(at.root, 'home/.claude/settings.json');
     expect(ran.json()).toEqual({ changed: [path] });
-    expect(at.run(['hooks', 'remove', 'claude', '--user', '--json']).json()).toEqual({ changed: [path] });
+    expect((await at.run(['hooks', 'remove', 'claude', '--user', '--json'])).json()).toEqual({ changed: [path] });
     expect(readdirSync(join(at.root, 'home'))).toEqual([]);
   });
 
-  test('by its path where there is no baton on PATH, by the new one where it moved', () => {
+  test('by its path where there is no baton on PATH, by the new one where it moved', async () => {
     const at = project(['claude']);
-    at.run(['hooks', 'install']);
+    await at.run(['hooks', 'install']);
     expect(at.read(CLAUDE)).toContain(`BATON_BY_PATH=1 ${process.execPath} ${MAIN} hook stop`);
     writeFileSync(join(at.root, 'bin/baton'), '#!/bin/sh\n', { mode: 0o755 });
-    expect(at.run(['hooks', 'install', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
+    expect((await at.run(['hooks', 'install', '--json'])).json()).toEqual({ changed: [at.path(CLAUDE)] });
     expect(at.read(CLAUDE)).toContain(`"command": "${NAMED} hook stop"`);
     expect(at.read(CLAUDE)).not.toContain('BATON_BY_PATH');
-    at.run(['hooks', 'remove']);
+    await at.run(['hooks', 'remove']);
     expect(at.read(CLAUDE)).toBeNull();
   });
 
@@ -175,10 +176,10 @@ describe('install', () => {
     ['[]', 'expected JSON with an object in it'],
     ['{"hooks": []}', 'expected an object under hooks'],
     ['{"hooks": {"Stop": {}}}', 'expected a list under hooks.Stop'],
-  ])('of settings that are not settings nothing is changed: %s', (text, reason) => {
+  ])('of settings that are not settings nothing is changed: %s', async (text, reason) => {
     const at = project();
     at.write(CODEX, text);
-    const ran = at.run(['hooks', 'install', '--json']);
+    const ran = await at.run(['hooks', 'install', '--json']);
     expect(ran.exit).toBe(1);
     expect(ran.err).toContain(reason);
     expect(at.read(CODEX)).toBe(text);
@@ -186,24 +187,24 @@ describe('install', () => {
     expect(at.read(CLAUDE)).toBeNull();
   });
 
-  test('is not for agents', () => {
+  test('is not for agents', async () => {
     const at = project();
-    const ran = at.run(['hooks', 'install', '--json'], '', { BATON_RUN_MARK: 'TASK-2026-11-16-001-r1@x' });
+    const ran = await at.run(['hooks', 'install', '--json'], '', { BATON_RUN_MARK: 'TASK-2026-11-16-001-r1@x' });
     expect(ran).toMatchObject({ exit: 3 });
     expect(ran.err).toContain('E_PERMISSION_DENIED');
     expect(readdirSync(at.path('.'))).toEqual([]);
   });
 
-  test('keeps a link a link, and the mode of its file', () => {
+  test('keeps a link a link, and the mode of its file', async () => {
     const at = project();
     at.write('elsewhere.json', '{}\n');
     chmodSync(at.path('elsewhere.json'), 0o640);
     mkdirSync(at.path('.claude'));
     symlinkSync('../elsewhere.json', at.path(CLAUDE));
-    at.run(['hooks', 'install', 'claude']);
+    await at.run(['hooks', 'install', 'claude']);
     expect(at.read('elsewhere.json')).toContain(`${NAMED} hook stop`);
     expect(statSync(at.path('elsewhere.json')).mode & 0o777).toBe(0o640);
-    at.run(['hooks', 'remove', 'claude']);
+    await at.run(['hooks', 'remove', 'claude']);
     expect(at.read('elsewhere.json')).toBe('{}\n');
   });
 });
@@ -242,24 +243,24 @@ describe('remove', () => {
     expect(withoutHooks(installed, made, 'x')).toBe(text);
   });
 
-  test.each(['empty', 'an empty list', "other people's hooks"])('leaves the very same file: %s', (name) => {
+  test.each(['empty', 'an empty list', "other people's hooks"])('leaves the very same file: %s', async (name) => {
     const at = project();
     const text = SETTINGS[name] ?? '';
     at.write(CLAUDE, text);
-    expect(at.run(['hooks', 'install', 'claude', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
+    expect((await at.run(['hooks', 'install', 'claude', '--json'])).json()).toEqual({ changed: [at.path(CLAUDE)] });
     expect(at.read(CLAUDE)).toContain(`${NAMED} hook precompact`);
-    expect(at.run(['hooks', 'remove', 'claude', '--json']).json()).toEqual({ changed: [at.path(CLAUDE)] });
+    expect((await at.run(['hooks', 'remove', 'claude', '--json'])).json()).toEqual({ changed: [at.path(CLAUDE)] });
     expect(at.read(CLAUDE)).toBe(text);
-    expect(at.run(['hooks', 'remove', 'claude', '--json']).json()).toEqual({ changed: [] });
+    expect((await at.run(['hooks', 'remove', 'claude', '--json'])).json()).toEqual({ changed: [] });
   });
 
-  test('keeps what was added since', () => {
+  test('keeps what was added since', async () => {
     const at = project();
-    at.run(['hooks', 'install', 'claude']);
+    await at.run(['hooks', 'install', 'claude']);
     const text = at.read(CLAUDE) ?? '';
     at.write(CLAUDE, addLast(addLast(text, [], 'model', 'opus'), ['hooks', 'Stop'], null, { hooks: [] }));
     at.write('.claude/notes.md', 'mine');
-    at.run(['hooks', 'remove', 'claude']);
+    await at.run(['hooks', 'remove', 'claude']);
     expect(JSON.parse(at.read(CLAUDE) ?? '')).toEqual({ hooks: { Stop: [{ hooks: [] }] }, model: 'opus' });
     expect(at.read('.claude/notes.md')).toBe('mine');
   });
@@ -321,8 +322,8 @@ const BLOCK =
   '[AOP:START] 2026-11-16T00:00:00Z\n[AOP:TASK] x\n[AOP:SUMMARY]\n- Made it.\n[AOP:DETAILS_FILE] notes.md\n[AOP:STATUS] success\n[AOP:END] 2026-11-16T00:00:01Z\n';
 
 describe('hook stop', () => {
-  test.each(['Stop', 'SubagentStop'])('%s without a report is asked for one', (event) => {
-    const answer = project().hook('stop', {
+  test.each(['Stop', 'SubagentStop'])('%s without a report is asked for one', async (event) => {
+    const answer = await project().hook('stop', {
       hook_event_name: event,
       stop_hook_active: false,
       last_assistant_message: 'All done!',
@@ -341,27 +342,29 @@ describe('hook stop', () => {
       'aop2',
       '{"aop_version":"2.0.2-C","schema_version":"2.0.2","protocol_family":"AOP","message_type":"RESPONSE","session_id":"s","task_id":"t","agent":{"name":"a","provider":"CLAUDE","model":"m"},"task_status":{"state":"COMPLETED","final_signal":"SUCCESS"}}',
     ],
-  ])('with a report in %s it may go', (_, said) => {
-    expect(project().hook('stop', { stop_hook_active: false, last_assistant_message: said })).toBeNull();
+  ])('with a report in %s it may go', async (_, said) => {
+    expect(await project().hook('stop', { stop_hook_active: false, last_assistant_message: said })).toBeNull();
   });
 
-  test('one that is not valid is named with what is wrong', () => {
+  test('one that is not valid is named with what is wrong', async () => {
     const said = BLOCK.replace('[AOP:STATUS] success', '[AOP:STATUS] splendid');
-    const answer = project().hook('stop', { stop_hook_active: false, last_assistant_message: said });
+    const answer = await project().hook('stop', { stop_hook_active: false, last_assistant_message: said });
     expect(answer?.['reason']).toMatch(/^The report in your last message is not valid \(aop1, \/status: .*splendid/);
   });
 
-  test('nobody is asked twice, and nobody in a session where it is off', () => {
+  test('nobody is asked twice, and nobody in a session where it is off', async () => {
     const at = project();
-    expect(at.hook('stop', { stop_hook_active: true, last_assistant_message: 'no' })).toBeNull();
-    expect(at.hook('stop', { last_assistant_message: 'no' }, { BATON_HOOKS: 'off' })).toBeNull();
+    expect(await at.hook('stop', { stop_hook_active: true, last_assistant_message: 'no' })).toBeNull();
+    expect(await at.hook('stop', { last_assistant_message: 'no' }, { BATON_HOOKS: 'off' })).toBeNull();
     // The end of a phase of a run is not the end of the run; a sub-agent's is its own.
     const phase = { BATON_PHASE: 'p1' };
-    expect(at.hook('stop', { hook_event_name: 'Stop', last_assistant_message: 'no' }, phase)).toBeNull();
-    expect(at.hook('stop', { hook_event_name: 'SubagentStop', last_assistant_message: 'no' }, phase)).not.toBeNull();
+    expect(await at.hook('stop', { hook_event_name: 'Stop', last_assistant_message: 'no' }, phase)).toBeNull();
+    expect(
+      await at.hook('stop', { hook_event_name: 'SubagentStop', last_assistant_message: 'no' }, phase),
+    ).not.toBeNull();
   });
 
-  test('its transcript is read where its last words do not come with the event', () => {
+  test('its transcript is read where its last words do not come with the event', async () => {
     const at = project();
     const line = (role: string, content: unknown): string =>
       `${JSON.stringify({ type: role, message: { role, content } })}\n`;
@@ -371,15 +374,15 @@ describe('hook stop', () => {
       line('user', 'go') + line('assistant', text(BLOCK)) + line('user', 'again') + line('assistant', text('no')),
     );
     const input = { stop_hook_active: false, transcript_path: at.path('t.jsonl') };
-    expect(at.hook('stop', input)).toMatchObject({ decision: 'block' });
+    expect(await at.hook('stop', input)).toMatchObject({ decision: 'block' });
     at.write('t.jsonl', line('user', 'go') + line('assistant', text(BLOCK)));
-    expect(at.hook('stop', input)).toBeNull();
-    expect(at.hook('stop', { stop_hook_active: false, transcript_path: at.path('gone') })).toMatchObject({
+    expect(await at.hook('stop', input)).toBeNull();
+    expect(await at.hook('stop', { stop_hook_active: false, transcript_path: at.path('gone') })).toMatchObject({
       decision: 'block',
     });
   });
 
-  test('who reported by a tool has reported', () => {
+  test('who reported by a tool has reported', async () => {
     const at = project();
     const line = (role: string, content: unknown): string => `${JSON.stringify({ message: { role, content } })}\n`;
     const call = line('assistant', [{ type: 'tool_use', name: 'mcp__baton__baton_report', input: {} }]);
@@ -387,32 +390,32 @@ describe('hook stop', () => {
     const last = line('assistant', [{ type: 'text', text: 'Reported.' }]);
     const input = { last_assistant_message: 'Reported.', transcript_path: at.path('t.jsonl') };
     at.write('t.jsonl', line('user', 'go') + call + result + last);
-    expect(at.hook('stop', input)).toBeNull();
+    expect(await at.hook('stop', input)).toBeNull();
     // One of an earlier turn does not count for this one.
     at.write('t.jsonl', line('user', 'go') + call + result + line('user', 'more') + last);
-    expect(at.hook('stop', input)).toMatchObject({ decision: 'block' });
+    expect(await at.hook('stop', input)).toMatchObject({ decision: 'block' });
   });
 
-  test('a sub-agent of codex that says too much is asked for its report alone, and what it said is kept', () => {
+  test('a sub-agent of codex that says too much is asked for its report alone, and what it said is kept', async () => {
     const at = project();
     mkdirSync(at.path('.baton'));
     const said = `${'All that I saw. '.repeat(300)}\n\n${BLOCK}`;
     const input = { hook_event_name: 'SubagentStop', stop_hook_active: false, last_assistant_message: said };
-    const reason = String(at.hook('stop', { ...input, turn_id: 't' })?.['reason']);
+    const reason = String((await at.hook('stop', { ...input, turn_id: 't' }))?.['reason']);
     const file = /is kept in (\S+): name that/.exec(reason)?.[1] ?? '';
     expect(readFileSync(file, 'utf8')).toBe(said);
     expect(dirname(file)).toBe(at.path('.baton/hooks/details'));
-    expect(at.hook('stop', { ...input, hook_event_name: 'Stop', turn_id: 't' })).toBeNull();
+    expect(await at.hook('stop', { ...input, hook_event_name: 'Stop', turn_id: 't' })).toBeNull();
     // That of claude is cut on its way.
-    expect(at.hook('stop', input)).toBeNull();
+    expect(await at.hook('stop', input)).toBeNull();
   });
 
   test.each([
     [['stop'], 'not json'],
     [['stop'], '[]'],
     [['dance'], '{}'],
-  ])('what cannot be answered never blocks: %s %s', (args, input) => {
-    const ran = project().run(['hook', ...args], input);
+  ])('what cannot be answered never blocks: %s %s', async (args, input) => {
+    const ran = await project().run(['hook', ...args], input);
     expect([ran.exit, ran.out]).toEqual([1, '']);
     expect(ran.err).toMatch(/^baton hook \w+: expected/);
   });
@@ -427,10 +430,10 @@ describe('hook tool', () => {
     content: [{ type: 'text', text }],
   });
 
-  test('what is long becomes its block, with all of it in a file', () => {
+  test('what is long becomes its block, with all of it in a file', async () => {
     const at = project();
     mkdirSync(at.path('.baton'));
-    const answer = at.hook('tool', { ...asked, tool_response: responseOf(long) });
+    const answer = await at.hook('tool', { ...asked, tool_response: responseOf(long) });
     const { hookEventName, updatedToolOutput } = (answer?.['hookSpecificOutput'] ?? {}) as Record<string, unknown>;
     expect(hookEventName).toBe('PostToolUse');
     const { content, ...rest } = updatedToolOutput as { content: { text: string }[] };
@@ -447,9 +450,9 @@ describe('hook tool', () => {
     expect(block).toContain('details: notes.md');
   });
 
-  test('without a report, the block says so and how it begins', () => {
+  test('without a report, the block says so and how it begins', async () => {
     const at = project();
-    const answer = at.hook(
+    const answer = await at.hook(
       'tool',
       { ...asked, tool_response: responseOf('Words and words. '.repeat(500)) },
       {
@@ -468,26 +471,26 @@ describe('hook tool', () => {
     ['what is short', responseOf(BLOCK)],
     ['one that was only started', { status: 'async_launched', agentId: 'a1' }],
     ['nothing', undefined],
-  ])('%s stays as it is', (_, response) => {
-    expect(project().hook('tool', { ...asked, tool_response: response })).toBeNull();
+  ])('%s stays as it is', async (_, response) => {
+    expect(await project().hook('tool', { ...asked, tool_response: response })).toBeNull();
   });
 
-  test('codex takes the block as what the hook has to say', () => {
+  test('codex takes the block as what the hook has to say', async () => {
     const at = project();
-    const answer = at.hook('tool', { turn_id: 't', tool_response: long }, { BATON_DETAILS_DIR: at.root });
+    const answer = await at.hook('tool', { turn_id: 't', tool_response: long }, { BATON_DETAILS_DIR: at.root });
     expect(answer).toEqual({ decision: 'block', reason: expect.stringContaining('[AOP:SUMMARY]\n- Made it.') });
   });
 });
 
 describe('hook precompact', () => {
-  test('writes the tasks as the protocol shows it, and says where', () => {
+  test('writes the tasks as the protocol shows it, and says where', async () => {
     const at = project();
-    const ids = ['one', 'two', 'three'].map(
-      (title) => at.run(['task', 'add', '--title', title, '--json']).json()['id'] as string,
-    );
-    at.run(['task', 'move', ids[1] ?? '', 'blocked', '--reason', 'no key, password=hunter2']);
+    const added = async (title: string): Promise<string> =>
+      (await at.run(['task', 'add', '--title', title, '--json'])).json()['id'] as string;
+    const ids = await Promise.all(['one', 'two', 'three'].map(added));
+    await at.run(['task', 'move', ids[1] ?? '', 'blocked', '--reason', 'no key, password=hunter2']);
     const input = { hook_event_name: 'PreCompact', session_id: 'c-1', cwd: at.path('.'), trigger: 'auto' };
-    const ran = at.run(['hook', 'precompact'], JSON.stringify(input));
+    const ran = await at.run(['hook', 'precompact'], JSON.stringify(input));
     expect([ran.err, ran.exit]).toEqual(['', 0]);
     const file = /are in (\S+\.yaml)\./.exec(ran.out)?.[1] ?? '';
     expect(dirname(file)).toBe(at.path('.baton/hooks/context'));
@@ -510,13 +513,13 @@ describe('hook precompact', () => {
         summaries: {},
       },
     });
-    const codex = at.hook('precompact', { ...input, turn_id: 't' });
+    const codex = await at.hook('precompact', { ...input, turn_id: 't' });
     expect(codex).toEqual({ systemMessage: expect.stringContaining('.yaml') });
   });
 
-  test('where Baton has no tasks it says nothing and makes nothing', () => {
+  test('where Baton has no tasks it says nothing and makes nothing', async () => {
     const at = project();
-    expect(at.hook('precompact', { session_id: 'c-1', cwd: at.path('.') })).toBeNull();
+    expect(await at.hook('precompact', { session_id: 'c-1', cwd: at.path('.') })).toBeNull();
     expect(readdirSync(at.path('.'))).toEqual([]);
   });
 });

@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { detect } from '../../src/protocol/index.ts';
-import { baton } from './baton.ts';
+import { baton, type Ran } from './baton.ts';
+import { batonHere } from './here.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -68,8 +69,8 @@ const task = (
   ...envelope,
 });
 
-const run = (given: unknown, ...args: string[]): ReturnType<typeof baton> =>
-  baton(['run', '-', ...args], JSON.stringify(given), dir);
+const run = (given: unknown, ...args: string[]): Promise<Ran> =>
+  batonHere(['run', '-', ...args], JSON.stringify(given), dir);
 const events = (out: string): Record<string, unknown>[] =>
   out
     .trim()
@@ -78,7 +79,7 @@ const events = (out: string): Record<string, unknown>[] =>
 
 describe('baton run', () => {
   test('done: exit 0, and nothing on stdout but one valid aop1 block', () => {
-    const ran = run(task('good'));
+    const ran = baton(['run', '-'], JSON.stringify(task('good')), dir);
     expect([ran.exit, ran.out]).toEqual([0, expect.stringMatching(/^\[AOP:START\][\s\S]*\[AOP:END\] \S+\n$/)]);
     expect(detect(ran.out)).toMatchObject([
       { dialect: 'aop1', valid: true, value: { status: 'success', summary: '- out.txt written' } },
@@ -91,8 +92,8 @@ describe('baton run', () => {
     });
   });
 
-  test('--json: events, and last the RESPONSE with what Baton knows', () => {
-    const all = events(run(task('good'), '--json').out);
+  test('--json: events, and last the RESPONSE with what Baton knows', async () => {
+    const all = events((await run(task('good'), '--json')).out);
     expect(all.map(({ type }) => type)).toContain('run.enforced');
     const response = all.at(-1) as Record<string, Record<string, unknown>>;
     expect(detect(JSON.stringify(response))).toMatchObject([{ kind: 'RESPONSE', valid: true }]);
@@ -106,78 +107,83 @@ describe('baton run', () => {
     });
   });
 
-  test('a false claim is caught: exit 3, and the findings', () => {
-    const ran = run(task('liar'));
+  test('a false claim is caught: exit 3, and the findings', async () => {
+    const ran = await run(task('liar'));
     expect([ran.exit, ran.out]).toEqual([
       3,
       expect.stringContaining('Not accepted: expected out.txt, and it is not there'),
     ]);
     expect(ran.err).toMatch(/(TASK-\S+) waits for a person: .*\n {2}baton approve \1/);
-    expect(baton(['task', 'list', '--json'], '', dir).json()).toMatchObject([{ status: 'review', externalId: 'T-1' }]);
+    expect((await batonHere(['task', 'list', '--json'], '', dir)).json()).toMatchObject([
+      { status: 'review', externalId: 'T-1' },
+    ]);
   });
 
-  test('an agent that fails: exit 1, the block says so', () => {
-    const ran = run(task('bad'));
+  test('an agent that fails: exit 1, the block says so', async () => {
+    const ran = await run(task('bad'));
     expect([ran.exit, ran.out]).toEqual([
       1,
       expect.stringMatching(/broken.*\(E_PROCESS_CRASH\)[\s\S]*STATUS\] failure/),
     ]);
   });
 
-  test('exit 0 without a word is a look for a person, never done', () => {
-    expect(run(task('silent', { expected_outputs: [] })).exit).toBe(3);
+  test('exit 0 without a word is a look for a person, never done', async () => {
+    expect((await run(task('silent', { expected_outputs: [] }))).exit).toBe(3);
   });
 
-  test('the same TASK again is the same task; another one of its name is refused', () => {
-    expect(run(task('good')).exit).toBe(0);
+  test('the same TASK again is the same task; another one of its name is refused', async () => {
+    expect((await run(task('good'))).exit).toBe(0);
     writeFileSync(join(dir, 'out.txt'), 'kept');
-    const again = run(task('good'));
+    const again = await run(task('good'));
     expect([again.exit, again.out]).toEqual([0, expect.stringContaining('STATUS] success')]);
     expect([again.err, readFileSync(join(dir, 'out.txt'), 'utf8')]).toEqual([
       expect.stringContaining('is done already'),
       'kept',
     ]);
-    expect(run(task('good', { objective: 'Other' }))).toMatchObject({
+    expect(await run(task('good', { objective: 'Other' }))).toMatchObject({
       exit: 3,
       err: expect.stringContaining('E_DUPLICATE') as string,
     });
-    expect(run(task('bad', { task_id: 'T-2' })).exit).toBe(1);
+    expect((await run(task('bad', { task_id: 'T-2' }))).exit).toBe(1);
     script('bad', 'echo done > out.txt', block('success', '- out.txt written'));
-    expect(run(task('bad', { task_id: 'T-2' }))).toMatchObject({
+    expect(await run(task('bad', { task_id: 'T-2' }))).toMatchObject({
       exit: 0,
       err: expect.stringContaining('tried again') as string,
     });
   });
 
-  test('a person who is waited for in a chain is what all of it waits for', () => {
+  test('a person who is waited for in a chain is what all of it waits for', async () => {
     const chain = (id: string, agent: string): Record<string, unknown> => {
       const made = task(agent, { task_id: id });
       return { ...made, session: { ...(made['session'] as object), workflow_pattern: 'CHAIN' } };
     };
-    const ran = run([chain('A', 'liar'), chain('B', 'good')]);
+    const ran = await run([chain('A', 'liar'), chain('B', 'good')]);
     expect([ran.exit, ran.out]).toEqual([3, expect.stringContaining('[AOP:STATUS] partial')]);
   });
 
-  test('an objective may be long, and said again in its session it is the same task', () => {
+  test('an objective may be long, and said again in its session it is the same task', async () => {
     const words = ['run', `write out.txt ${'please '.repeat(60)}`, '--agent', 'good', '--session', 'S-words'];
-    expect(baton(words, '', dir)).toMatchObject({ exit: 0 });
-    expect(baton(words, '', dir)).toMatchObject({ exit: 0, err: expect.stringContaining('is done already') as string });
+    expect(await batonHere(words, '', dir)).toMatchObject({ exit: 0 });
+    expect(await batonHere(words, '', dir)).toMatchObject({
+      exit: 0,
+      err: expect.stringContaining('is done already') as string,
+    });
   });
 
-  test('words are an objective; a path that is not there is no objective', () => {
-    expect(baton(['run', 'write out.txt please', '--agent', 'good'], '', dir)).toMatchObject({ exit: 0 });
-    expect(baton(['run', 'tasks/none.json'], '', dir)).toMatchObject({
+  test('words are an objective; a path that is not there is no objective', async () => {
+    expect(await batonHere(['run', 'write out.txt please', '--agent', 'good'], '', dir)).toMatchObject({ exit: 0 });
+    expect(await batonHere(['run', 'tasks/none.json'], '', dir)).toMatchObject({
       exit: 4,
       err: expect.stringContaining('E_FILE_NOT_FOUND') as string,
     });
   });
 
-  test('several TASKs: a list and JSON lines, one block for all, the final report with --json', () => {
+  test('several TASKs: a list and JSON lines, one block for all, the final report with --json', async () => {
     const chain = (id: string, agent: string): Record<string, unknown> => {
       const made = task(agent, { task_id: id });
       return { ...made, session: { ...(made['session'] as object), workflow_pattern: 'CHAIN', session_id: 'S-chain' } };
     };
-    const ran = run([chain('A', 'good'), chain('B', 'good')]);
+    const ran = await run([chain('A', 'good'), chain('B', 'good')]);
     expect([ran.exit, detect(ran.out)]).toMatchObject([
       0,
       [{ dialect: 'aop1', valid: true, value: { status: 'success' } }],
@@ -185,7 +191,7 @@ describe('baton run', () => {
     const lines = [task('good', { task_id: 'C' }), task('bad', { task_id: 'D' })]
       .map((item) => JSON.stringify(item))
       .join('\n');
-    const all = baton(['run', '-', '--json'], lines, dir);
+    const all = await batonHere(['run', '-', '--json'], lines, dir);
     expect([all.exit, events(all.out).at(-1)]).toMatchObject([
       1,
       {
@@ -268,28 +274,28 @@ describe('baton run', () => {
       1,
       'E_SCHEMA_VALIDATION',
     ],
-  ])('%s: one sentence with its code, and nothing is changed', (_, make, exit, code) => {
+  ])('%s: one sentence with its code, and nothing is changed', async (_, make, exit, code) => {
     const listing = (): string[] => readdirSync(dir).sort();
     const given = make();
     const names = listing();
-    const ran = run(given);
+    const ran = await run(given);
     expect([ran.exit, ran.out, ran.err]).toEqual([exit, '', expect.stringContaining(`(${code})`)]);
     expect(ran.err.split('\n').filter((line) => line.startsWith('baton: '))).toHaveLength(1);
     expect(listing()).toEqual(names);
     // Where it was refused before a data folder was made, there is no list at all.
-    expect(['', '[]\n']).toContain(baton(['task', 'list', '--json'], '', dir).out);
+    expect(['', '[]\n']).toContain((await batonHere(['task', 'list', '--json'], '', dir)).out);
   });
 
-  test('options go before what the TASK says', () => {
+  test('options go before what the TASK says', async () => {
     script('slow', 'sleep 20');
-    const slow = baton(['run', 'x', '--agent', 'silent', '--timeout', '0'], '', dir);
+    const slow = await batonHere(['run', 'x', '--agent', 'silent', '--timeout', '0'], '', dir);
     expect(slow).toMatchObject({ exit: 2 });
     writeFileSync(join(dir, '.baton/config.yaml'), 'agents:\n  slow: { kind: command, command: ["./slow.sh"] }\n');
-    const ran = baton(['run', 'x', '--agent', 'slow', '--timeout', '0.5'], '', dir);
+    const ran = await batonHere(['run', 'x', '--agent', 'slow', '--timeout', '0.5'], '', dir);
     expect([ran.exit, ran.out]).toEqual([1, expect.stringContaining('E_TIMEOUT')]);
   });
 
-  test('an agent that calls baton is not the person: it cannot approve its own work', () => {
+  test('an agent that calls baton is not the person: it cannot approve its own work', async () => {
     writeFileSync(
       join(dir, '.baton/config.yaml'),
       'defaults: { sandbox: off }\nagents:\n  caller: { kind: command, command: ["./caller.sh"] }\n',
@@ -298,42 +304,42 @@ describe('baton run', () => {
     const call = (prefix: string): string =>
       `${prefix} ${process.execPath} ${cli} task move "$id" done --dir "${dir}/.baton" >> calls.txt 2>&1`;
     script('caller', 'id=$BATON_TASK_ID', call(''), call('env -u BATON_RUN_MARK'), 'exit 0');
-    expect(run(task('caller', { expected_outputs: [] })).exit).toBe(3);
+    expect((await run(task('caller', { expected_outputs: [] }))).exit).toBe(3);
     const calls = readFileSync(join(dir, 'calls.txt'), 'utf8');
     expect(calls.match(/E_ILLEGAL_MOVE|E_PERMISSION_DENIED/g)).toHaveLength(2);
   });
 });
 
 describe('what is left of a run', () => {
-  test('baton logs prints all of it, of a task and of a run', () => {
-    run(task('bad'));
-    const [only] = JSON.parse(baton(['task', 'list', '--json'], '', dir).out) as { id: string }[];
+  test('baton logs prints all of it, of a task and of a run', async () => {
+    await run(task('bad'));
+    const [only] = JSON.parse((await batonHere(['task', 'list', '--json'], '', dir)).out) as { id: string }[];
     const id = only?.id ?? '';
-    expect(baton(['logs', id], '', dir)).toMatchObject({ exit: 0, out: '', err: 'broken\n' });
-    expect(events(baton(['logs', `${id}-r1`, '--json'], '', dir).out)).toEqual([
+    expect(await batonHere(['logs', id], '', dir)).toMatchObject({ exit: 0, out: '', err: 'broken\n' });
+    expect(events((await batonHere(['logs', `${id}-r1`, '--json'], '', dir)).out)).toEqual([
       { run: `${id}-r1`, stream: 'err', text: 'broken\n' },
     ]);
-    expect(baton(['logs', `${id}-r9`], '', dir)).toMatchObject({ exit: 4 });
-    expect(baton(['logs', 'T-9'], '', dir)).toMatchObject({ exit: 4 });
+    expect(await batonHere(['logs', `${id}-r9`], '', dir)).toMatchObject({ exit: 4 });
+    expect(await batonHere(['logs', 'T-9'], '', dir)).toMatchObject({ exit: 4 });
   });
 
-  test('baton report is the SESSION_FINAL_REPORT, of the session named or the last', () => {
-    run(task('good'));
-    expect(baton(['report', '--json'], '', dir).json()).toMatchObject({
+  test('baton report is the SESSION_FINAL_REPORT, of the session named or the last', async () => {
+    await run(task('good'));
+    expect((await batonHere(['report', '--json'], '', dir)).json()).toMatchObject({
       event: 'SESSION_FINAL_REPORT',
       session_id: 'S-1',
       totals: { tasks: 1 },
     });
-    expect(baton(['report', 'S-1'], '', dir).out).toContain('1 done');
-    expect(baton(['report', 'S-none'], '', dir)).toMatchObject({ exit: 4 });
+    expect((await batonHere(['report', 'S-1'], '', dir)).out).toContain('1 done');
+    expect(await batonHere(['report', 'S-none'], '', dir)).toMatchObject({ exit: 4 });
   });
 
-  test('baton work runs what is ready, and ends when nothing is left', () => {
+  test('baton work runs what is ready, and ends when nothing is left', async () => {
     for (const id of ['W-1', 'W-2', 'W-3'])
-      baton(['task', 'add', '-'], JSON.stringify(task('good', { task_id: id })), dir);
-    const ran = baton(['work', '--until-empty', '--parallel', '2'], '', dir);
+      await batonHere(['task', 'add', '-'], JSON.stringify(task('good', { task_id: id })), dir);
+    const ran = await batonHere(['work', '--until-empty', '--parallel', '2'], '', dir);
     expect(ran.exit).toBe(0);
-    expect(baton(['task', 'list', '--json'], '', dir).json()).toMatchObject([
+    expect((await batonHere(['task', 'list', '--json'], '', dir)).json()).toMatchObject([
       { status: 'done' },
       { status: 'done' },
       { status: 'done' },
@@ -342,7 +348,7 @@ describe('what is left of a run', () => {
   });
 });
 
-test('baton demo shows all of it, and leaves nothing behind', () => {
+test('baton demo shows all of it, and leaves nothing behind', async () => {
   const names = readdirSync(dir).sort();
   const ran = baton(['demo'], '', dir);
   expect(ran.exit).toBe(0);
@@ -351,16 +357,16 @@ test('baton demo shows all of it, and leaves nothing behind', () => {
   const [, produced, delivered] = /agents: (\d+) characters\. Read by the parent: (\d+)/.exec(ran.out) ?? [];
   expect([Number(produced) > 1_000_000, Number(delivered) < 2_500]).toEqual([true, true]);
   expect(readdirSync(dir).sort()).toEqual(names);
-  expect(baton(['demo', '--json'], '', dir).json()).toMatchObject({
+  expect((await batonHere(['demo', '--json'], '', dir)).json()).toMatchObject({
     event: 'SESSION_FINAL_REPORT',
     totals: { tasks: 5, retries: 1 },
   });
 });
 
 describe('a TASK that fails its schema', () => {
-  test('is run as the prompt it falls back to, with its limits, and says so', () => {
+  test('is run as the prompt it falls back to, with its limits, and says so', async () => {
     const broken = task('good', { category: 'POETRY', expected_outputs: [] });
-    const ran = run(broken, '--json');
+    const ran = await run(broken, '--json');
     expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('E_SCHEMA_VALIDATION: /task/category')]);
     const all = events(ran.out);
     expect(all.find(({ type }) => type === 'protocol.version.fallback')).toMatchObject({
@@ -369,9 +375,12 @@ describe('a TASK that fails its schema', () => {
     expect(all.find(({ type }) => type === 'run.enforced')).toMatchObject({ detail: { network: 'NONE' } });
   });
 
-  test('is refused where its limits cannot be read', () => {
-    expect(run(task('good', { category: 'POETRY', access: { network: 'SOME' } }))).toMatchObject({ exit: 1, out: '' });
-    expect(run(task('good', { budgets: { max_cost_usd: 'two' } }))).toMatchObject({
+  test('is refused where its limits cannot be read', async () => {
+    expect(await run(task('good', { category: 'POETRY', access: { network: 'SOME' } }))).toMatchObject({
+      exit: 1,
+      out: '',
+    });
+    expect(await run(task('good', { budgets: { max_cost_usd: 'two' } }))).toMatchObject({
       exit: 1,
       err: expect.stringContaining('/task/budgets/max_cost_usd') as string,
     });
@@ -379,11 +388,11 @@ describe('a TASK that fails its schema', () => {
 });
 
 describe('a person says what becomes of a task in review', () => {
-  const idOf = (): string =>
-    (baton(['task', 'list', '--json'], '', dir).json() as unknown as { id: string }[])[0]?.id ?? '';
+  const idOf = async (): Promise<string> =>
+    ((await batonHere(['task', 'list', '--json'], '', dir)).json() as unknown as { id: string }[])[0]?.id ?? '';
   const git = (...args: string[]): string => execFileSync('git', ['-C', dir, ...args], { encoding: 'utf8' }).trim();
 
-  test('cancel puts its outputs back at once', () => {
+  test('cancel puts its outputs back at once', async () => {
     writeFileSync(join(dir, 'out.txt'), 'before');
     script('half', 'echo half > out.txt', block('success', '- out.txt written'));
     writeFileSync(join(dir, '.baton/config.yaml'), 'agents: { half: { kind: command, command: ["./half.sh"] } }\n');
@@ -391,14 +400,14 @@ describe('a person says what becomes of a task in review', () => {
       { type: 'FILE', path: 'out.txt', rollback_snapshot: { enabled: true } },
       { type: 'FILE', path: 'missing.txt' },
     ];
-    expect(run(task('half', { expected_outputs: outputs })).exit).toBe(3);
+    expect((await run(task('half', { expected_outputs: outputs }))).exit).toBe(3);
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('half\n');
-    const ran = baton(['task', 'cancel', idOf()], '', dir);
+    const ran = await batonHere(['task', 'cancel', await idOf()], '', dir);
     expect([ran.exit, ran.err]).toEqual([0, expect.stringContaining('1 of 1 outputs put back')]);
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('before');
   });
 
-  test('done is merged first, and refused where that cannot be', () => {
+  test('done is merged first, and refused where that cannot be', async () => {
     writeFileSync(join(dir, '.gitignore'), '.baton/\n');
     writeFileSync(join(dir, 'README.md'), 'hello\n');
     git('init', '-q', '-b', 'main', '.');
@@ -410,16 +419,16 @@ describe('a person says what becomes of a task in review', () => {
     git('add', '.');
     git('commit', '-q', '-m', 'first');
     const extensions = { x_worktree: true, x_human_review_required: true };
-    expect(run(task('good', { extensions })).exit).toBe(3);
+    expect((await run(task('good', { extensions }))).exit).toBe(3);
     writeFileSync(join(dir, 'README.md'), 'by hand\n');
-    const refused = baton(['task', 'move', idOf(), 'done'], '', dir);
+    const refused = await batonHere(['task', 'move', await idOf(), 'done'], '', dir);
     expect([refused.exit, refused.err]).toEqual([
       1,
       expect.stringMatching(/not merged: there are uncommitted changes/),
     ]);
     expect(existsSync(join(dir, 'out.txt'))).toBe(false);
     git('checkout', '-q', 'README.md');
-    expect(baton(['task', 'move', idOf(), 'done'], '', dir).exit).toBe(0);
+    expect((await batonHere(['task', 'move', await idOf(), 'done'], '', dir)).exit).toBe(0);
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('done\n');
   });
 });
