@@ -1,10 +1,13 @@
-/** `baton task add`: a task of a text, of a TASK, or of a title alone. */
+/** `baton task add`: a task of a text, of a TASK, or of a title alone. Within a run it is a child of that run's task, as its tools make it. */
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type TaskPriority } from '../core/task.ts';
 import { type TaskJson, taskJson } from '../core/task-json.ts';
+import type { Door } from '../runtime/doors.ts';
+import { runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
+import { doorOn } from './folder-door.ts';
 import type { InSession } from './globals.ts';
 import { print, printJson, readExactText, STDIN } from './io.ts';
 import { newTasksOf } from './new-tasks.ts';
@@ -26,16 +29,47 @@ export async function addTask(file: string | undefined, options: Options): Promi
   // All that can be wrong with the input is found before anything is opened or made.
   const given = await withRealWrites(withOptions(await readTasks(file, options.title), options), process.cwd());
   await writing(options, async (store, dir) => {
+    const sender = await runSender(store, dir, 'cli');
+    if (sender !== null) return tell(await ofRun(doorOn(store, dir, sender), given), options);
     const { delegation } = readConfig(dir);
     const tasks: NewTask[] = [];
     for (const item of given) tasks.push(await resolved(store, item, options));
     const answer = await ask(store, { type: 'task.add', tasks, maxDepth: delegation.max_depth });
-    if (!options.json) return print(answer.tasks.map((task) => `added ${taskLine(task)}`).join('\n'));
     const blockedBy = createBlockedBy(store);
     const made: TaskJson[] = [];
     for (const task of answer.tasks) made.push(taskJson(task, await blockedBy(task)));
-    printJson(made.length === 1 ? made[0] : made);
+    tell(made, options);
   });
+}
+
+function tell(made: readonly TaskJson[], { json }: Options): void {
+  if (json) printJson(made.length === 1 ? made[0] : made);
+  else print(made.map((task) => `added ${taskLine(task)}`).join('\n'));
+}
+
+/** What a tool may say of a task, and no more. */
+async function ofRun(door: Door, tasks: readonly NewTask[]): Promise<TaskJson[]> {
+  const made: TaskJson[] = [];
+  for (const { title, routing, priority, dependsOn, parentId, texts, ...more } of tasks) {
+    const body = texts?.['body'];
+    if (Object.keys(more).length > 0 || Object.keys(texts ?? {}).some((name) => name !== 'body'))
+      throw new BatonError(
+        'E_PERMISSION_DENIED',
+        'expected of a run a title, a text, an agent, a priority, dependencies and a parent, got more',
+        'a TASK is handed on with: baton send',
+      );
+    made.push(
+      await door.create({
+        title,
+        ...(body === undefined ? {} : { body }),
+        ...(routing?.agent == null ? {} : { agent: routing.agent }),
+        ...(priority === undefined ? {} : { priority }),
+        ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
+        ...(parentId === undefined ? {} : { parentId }),
+      }),
+    );
+  }
+  return made;
 }
 
 /** Standard input is read where it is asked for, or where there is nothing else: a pipe that nobody closes must not hold up a title. */

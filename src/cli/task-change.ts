@@ -1,12 +1,17 @@
-/** `baton task move`, `cancel`, `retry` and `edit`: one message about one task, and the task as it is then. */
+/**
+ * `baton task move`, `cancel`, `retry` and `edit`: one message about one task, and the task as it is then. A run moves its own task and
+ * its children; all else is a person's.
+ */
 import { DEFAULT_CONFIG } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { TaskMessage } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
-import type { Task, TaskPriority, TaskStatus } from '../core/task.ts';
+import { type Task, type TaskPriority, type TaskStatus, taskOfRun } from '../core/task.ts';
 import { taskJson } from '../core/task-json.ts';
 import { runOfCaller } from '../process/caller.ts';
+import type { Sender } from '../runtime/doors.ts';
 import { finishRollback, type Host, mergeAccepted, openHost } from '../runtime/index.ts';
+import { actorOf, runSender } from './caller.ts';
 import type { InSession } from './globals.ts';
 import { note, print, printJson } from './io.ts';
 import { status, taskLine } from './text.ts';
@@ -52,6 +57,7 @@ function change(id: string, { session, ...globals }: InSession, message: (task: 
   return reading(globals, async (store, dir) => {
     const before = await findTask(store, id, session);
     const asked = message(before);
+    refuseRun(await runSender(store, dir, 'cli'), asked, before);
     if (asked.type === 'task.move' && asked.to === 'done') await mergeFirst(store, dir, before);
     const answer = await ask(store, asked);
     const task = answer.tasks[0] ?? before;
@@ -62,9 +68,21 @@ function change(id: string, { session, ...globals }: InSession, message: (task: 
   });
 }
 
+/** As over HTTP: a run says how its own work is, and changes nothing else. */
+function refuseRun(sender: Sender | null, { type }: TaskMessage, { id, parentId }: Task): void {
+  if (sender === null) return;
+  const own = taskOfRun(sender.run ?? '');
+  if (type === 'task.move' && own !== null && (id === own || parentId === own)) return;
+  const who = sender.run ?? sender.actor.name;
+  throw type === 'task.move'
+    ? new BatonError('E_PERMISSION_DENIED', `${who} may move its own task and its children, and not ${id}`)
+    : new BatonError('E_PERMISSION_DENIED', `expected a person to ${type.replace('task.', '')} ${id}, got ${who}`);
+}
+
 /** What is done is in the user's branch: whoever waits for the task begins there. */
 async function mergeFirst(store: Store, dir: string, task: Task): Promise<void> {
-  if (task.status !== 'review') return;
+  // Who may not approve it is refused by the law; nothing is merged for that.
+  if (task.status !== 'review' || (await actorOf(store)).kind !== 'person') return;
   await asHost(store, dir, async (host) => {
     const unmerged = await mergeAccepted(host, task);
     if (unmerged === null) return;

@@ -34,7 +34,8 @@ export const time = (at: number | string): string =>
     .replace('T', ' ');
 
 /** One task in one line, after something was done with it. */
-export const taskLine = (task: Task): string => `${task.id} ${status(task.status)}  ${oneLine(task.title)}`;
+export const taskLine = (task: Pick<Task, 'id' | 'status' | 'title'>): string =>
+  `${task.id} ${status(task.status)}  ${oneLine(task.title)}`;
 
 /** A fact's details as words: `code: E_TIMEOUT, attempt: 2`. */
 export function details(detail: Readonly<Record<string, unknown>>): string {

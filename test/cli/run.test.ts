@@ -310,6 +310,44 @@ describe('baton run', () => {
   });
 });
 
+test('an agent that calls baton changes its own task and its children, and no other', () => {
+  writeFileSync(
+    join(dir, '.baton/config.yaml'),
+    'defaults: { sandbox: off }\nagents:\n  caller: { kind: command, command: ["./caller.sh"] }\n',
+  );
+  const add = (title: string): string =>
+    baton(['task', 'add', '--title', title, '--session', 'S-2', '--status', 'backlog', '--json'], '', dir).json()[
+      'id'
+    ] as string;
+  const other = add('of another session');
+  const cli = join(import.meta.dirname, '../../dist/cli/main.js');
+  const calls = [
+    `edit ${other} --title mine`,
+    `cancel ${other}`,
+    `move ${other} blocked`,
+    'add --title beside --session S-2',
+    'add --title part',
+  ];
+  script(
+    'caller',
+    // Its part is run too, by the same agent.
+    '[ ! -e calls.txt ] || exit 0',
+    ...calls.map((call) => `${process.execPath} ${cli} task ${call} --dir "${dir}/.baton" >> calls.txt 2>&1`),
+  );
+  run(task('caller', { expected_outputs: [] }));
+  const said = readFileSync(join(dir, 'calls.txt'), 'utf8');
+  expect(said.match(/\(E_PERMISSION_DENIED\)/g)).toHaveLength(4);
+  const tasks = JSON.parse(baton(['task', 'list', '--json'], '', dir).out) as Record<string, unknown>[];
+  expect(tasks.find(({ id }) => id === other)).toMatchObject({ title: 'of another session', status: 'backlog' });
+  const own = tasks.find(({ session, parentId }) => session === 'S-1' && parentId === null);
+  expect(tasks.find(({ title }) => title === 'part')).toMatchObject({
+    session: 'S-1',
+    parentId: own?.['id'],
+    depth: 1,
+  });
+  expect(tasks).toHaveLength(3);
+});
+
 describe('what is left of a run', () => {
   test('baton logs prints all of it, of a task and of a run', async () => {
     await run(task('bad'));
