@@ -27,7 +27,7 @@ export interface ToolCall {
 /** A call that names more is not looked through, and not allowed. */
 export const MOST_PATHS = 10_000;
 
-export interface Surroundings {
+interface Surroundings {
   readonly access: Access;
   readonly sandboxed: boolean;
   readonly workspace: string;
@@ -35,7 +35,7 @@ export interface Surroundings {
   readonly mcp: { readonly name: string } | null;
 }
 
-export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
+type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly why: string };
 
 const ALLOWED: Verdict = { allowed: true };
 const refused = (why: string): Verdict => ({ allowed: false, why });

@@ -27,7 +27,7 @@ export function pickAsking(session: Json): Settable | null {
   return value === undefined || option === null ? null : setOption(option, value);
 }
 
-export interface Models {
+interface Models {
   readonly current: string | null;
   readonly change: Settable | null;
   /** Names that it would take. */
@@ -69,7 +69,7 @@ const valuesOf = (option: Json): readonly unknown[] =>
     ...objectsOf(each['options']).map(({ value }) => value),
   ]);
 
-export interface Counts {
+interface Counts {
   readonly tokens: { readonly tokensInput: number; readonly tokensOutput: number } | null;
   readonly model: string | null;
 }

@@ -6,7 +6,7 @@
 import { at, parseObject, textOf } from './json.ts';
 import { lineSplitter } from './lines.ts';
 
-export type RpcId = string | number | null;
+type RpcId = string | number | null;
 
 export interface RpcError {
   readonly code: number;
@@ -18,12 +18,12 @@ export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcError };
 
-export const METHOD_NOT_FOUND = -32_601;
+const METHOD_NOT_FOUND = -32_601;
 
 /** In bytes; a line longer than a message may be (DECISIONS §4) is skipped. */
 const MOST_LINE = 10 * 1024 * 1024;
 
-export interface RpcHandlers {
+interface RpcHandlers {
   /** Writes one line. */
   say(line: string): void;
   /** What the other side asks. Null is answered with "method not found". */
@@ -33,7 +33,7 @@ export interface RpcHandlers {
   dropped(): void;
 }
 
-export interface RpcPeer {
+interface RpcPeer {
   request(method: string, params: unknown, answered: (answer: RpcAnswer) => void): void;
   feed(chunk: Uint8Array): void;
   /** No more bytes will come; a last line without its end is read. */

@@ -1,19 +1,19 @@
 /** Bytes to lines, with a bound: of a line over the limit nothing is kept, and each piece of it is told as a sign of life. */
 
 /** What a line of a program's output may weigh. */
-export const MAX_LINE = 4 * 1024 * 1024;
+const MAX_LINE = 4 * 1024 * 1024;
 
 /** What is kept between two lines; a long line does not hold its memory for ever. */
 const SMALL = 64 * 1024;
 
-export interface LineHandler {
+interface LineHandler {
   /** A line without its end; UTF-8 that is broken is replaced. */
   line(text: string): void;
   /** Some of a line over the limit was thrown away. */
   dropped(): void;
 }
 
-export interface LineSplitter {
+interface LineSplitter {
   push(chunk: Uint8Array): void;
   /** No more comes: what stands there is a line too. */
   end(): void;

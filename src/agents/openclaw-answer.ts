@@ -8,7 +8,7 @@ import { type Json, objectOf, parseObject, textOf } from './json.ts';
 import { jsonOf } from './json-rpc.ts';
 import { brief } from './words.ts';
 
-export interface Answer {
+interface Answer {
   readonly failure: { readonly code: ErrorCode; readonly message: string } | null;
   /** The session that was begun. */
   readonly conversation: string | null;

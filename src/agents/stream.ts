@@ -5,7 +5,7 @@ import { type Json, parseObject } from './json.ts';
 import { lineSplitter } from './lines.ts';
 import { tailOf } from './tail.ts';
 
-export interface StreamHandlers {
+interface StreamHandlers {
   /** One event of standard output. */
   event(event: Json): void;
   /** One line of standard error. */
@@ -14,7 +14,7 @@ export interface StreamHandlers {
   unfinished?(): Failure | null;
 }
 
-export interface Exit {
+interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
 }

@@ -3,7 +3,7 @@ import { printable } from './words.ts';
 
 const MAX_TAIL = 2048;
 
-export interface Tail {
+interface Tail {
   push(chunk: Uint8Array): void;
   text(): string;
 }

@@ -28,7 +28,7 @@ export async function detectIn(file: string): Promise<Found[]> {
   return found.sort((a, b) => a.line - b.line);
 }
 
-export function describe({ dialect, kind, valid, problems, line, file }: Found & { file?: string }): string {
+function describe({ dialect, kind, valid, problems, line, file }: Found & { file?: string }): string {
   const where = dim(`${file === undefined ? '' : `${file}:`}${line}`);
   const what = bold(kind === null ? dialect : `${dialect} ${stripControls(kind)}`);
   const lines = problems.map(({ severity, code, path, message }) => {

@@ -77,7 +77,7 @@ export function addGraphCommands(baton: Command, command: AddCommand): void {
     .action(async (id: string | undefined, options) => (await import('./graph-export.ts')).exportGraph(id, options));
 }
 
-export const FORMS = ['json', 'mermaid', 'dot'];
+const FORMS = ['json', 'mermaid', 'dot'];
 
 function count(value: string): number {
   const number = Number(value);

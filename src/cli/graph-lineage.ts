@@ -43,7 +43,7 @@ function within({ nodes, edges, isCut }: Lineage, session: string): Lineage {
 }
 
 /** Node by node, so that a long lineage is never whole in memory with all its data. */
-export async function writeLineage(store: Store, { nodes, edges }: Pick<Lineage, 'nodes' | 'edges'>): Promise<void> {
+async function writeLineage(store: Store, { nodes, edges }: Pick<Lineage, 'nodes' | 'edges'>): Promise<void> {
   const out = createWriter();
   const behind = createBehind(store);
   let count = 0;

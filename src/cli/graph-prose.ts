@@ -9,7 +9,7 @@ import { note } from './io.ts';
 import { oneLine } from './text.ts';
 import { untilStopped } from './until-stopped.ts';
 
-export interface ProseAsk {
+interface ProseAsk {
   readonly store: Store;
   readonly dir: string;
   readonly config: Config;

@@ -5,8 +5,8 @@ import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { addLast, type Json, replaced, without } from './json-text.ts';
 
 /** What `baton hook` can be called for. */
-export const HOOKS = ['stop', 'tool', 'precompact'] as const;
-export type Hook = (typeof HOOKS)[number];
+const HOOKS = ['stop', 'tool', 'precompact'] as const;
+type Hook = (typeof HOOKS)[number];
 
 interface Wanted {
   readonly event: string;
@@ -63,7 +63,7 @@ export interface Made {
   readonly events: readonly string[];
 }
 
-export interface Installed {
+interface Installed {
   readonly text: string;
   readonly made: Made;
 }

@@ -3,7 +3,7 @@ import { programOf } from '../agents/index.ts';
 import { type AgentKind, CLI_KINDS } from '../core/agent-kinds.ts';
 import { whereIs } from '../process/where.ts';
 
-export interface Installed {
+interface Installed {
   readonly name: AgentKind;
   readonly path: string;
 }

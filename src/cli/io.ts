@@ -26,7 +26,7 @@ export const print = (text: string): void => void process.stdout.write(text.ends
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 /** A piece of a long answer. Waits where the reader is slower than we are, so that nothing piles up in memory. */
-export async function write(text: string): Promise<void> {
+async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 

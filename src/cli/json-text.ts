@@ -20,7 +20,7 @@ interface Part {
   readonly value: Node;
 }
 
-export type Path = readonly (string | number)[];
+type Path = readonly (string | number)[];
 
 /** The text with the value added last in the list or object at `path`; in an object under `key`. Throws where there is no such place. */
 export function addLast(text: string, path: Path, key: string | null, value: Json): string {

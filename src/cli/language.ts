@@ -9,7 +9,7 @@ import type { DoLine } from '../runtime/doors.ts';
 import { homeOf } from '../runtime/host.ts';
 import { countTokens } from './tokens.ts';
 
-export interface LanguageParts {
+interface LanguageParts {
   readonly store: Store;
   readonly dir: string;
   readonly config: Config;

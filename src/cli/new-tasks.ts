@@ -1,2 +1,2 @@
 /** Where the commands find what makes tasks of a text; the server makes them of the same. */
-export { MOST_TITLE, newTasksOf, taskMessagesIn, tasksOfMessages, titleOf } from '../runtime/new-tasks.ts';
+export { newTasksOf, taskMessagesIn, tasksOfMessages, titleOf } from '../runtime/new-tasks.ts';

@@ -27,7 +27,7 @@ const seconds = (ms: number): string => {
   return all < 60 ? `${all} s` : `${Math.floor(all / 60)} min ${String(all % 60).padStart(2, '0')} s`;
 };
 
-export function liveLine(live: Live, now: number): string {
+function liveLine(live: Live, now: number): string {
   const { used } = live;
   const tokens = used.tokensInput + used.tokensOutput;
   const cost = [

@@ -48,7 +48,7 @@ function isFile(path: string): boolean {
 const looksLikePath = (text: string): boolean =>
   /^\S+\.(?:jsonl?|ya?ml|md|txt)$/.test(text) || /^(?:\.{0,2}|~)\/\S*$/.test(text);
 
-export interface Fresh {
+interface Fresh {
   readonly now: string;
   readonly session: string;
 }

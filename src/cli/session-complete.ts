@@ -15,7 +15,7 @@ export interface Known {
 }
 
 /** What fits, and what it takes the place of; as readline wants it. */
-export type Completion = [fits: string[], of: string];
+type Completion = [fits: string[], of: string];
 
 export function completionsOf(line: string, known: Known): Completion {
   if (!line.startsWith('#')) {

@@ -11,7 +11,7 @@ export const MOST_LINES = 1_000;
 const MOST_BYTES = 256 * 1024;
 const MOST_CHARS = 2_000;
 
-export interface History {
+interface History {
   /** The newest first, as readline has it. */
   readonly lines: string[];
   add(line: string): void;

@@ -31,9 +31,9 @@ export const AUDIT_TYPES = [
   'ROLLBACK_EVENT',
   'SESSION_SUMMARY',
 ] as const;
-export type AuditType = (typeof AUDIT_TYPES)[number];
+type AuditType = (typeof AUDIT_TYPES)[number];
 
-export const AUDIT_VERSION = '1.0';
+const AUDIT_VERSION = '1.0';
 
 export interface AuditRecord {
   readonly id: string;

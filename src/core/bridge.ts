@@ -8,7 +8,7 @@ import type { WholeNode } from './store.ts';
 /** So many are summed up; what is one step away from them is named beside. */
 export const MOST_PICKED = 20;
 /** A node that half the graph comes from would name half the graph. */
-export const MOST_NEIGHBOURS = 100;
+const MOST_NEIGHBOURS = 100;
 
 const SHARES = { confidence: 0.3, degree: 0.3, recency: 0.2, type: 0.2 } as const;
 
@@ -70,7 +70,7 @@ export function whyLeftOut(node: Node, hasOpenQuestion: boolean): string | null 
   return node.ready ? null : 'it is not ready for the next stage';
 }
 
-export interface Picked {
+interface Picked {
   /** What is summed up, the best first. */
   readonly nodes: readonly Scored[];
   /** What is one step away from them, the best first. */

@@ -1,8 +1,8 @@
 /** What became of a task's checkpoints, from its records: what a run that goes on after another one need not do again (DECISIONS §6). */
 import type { StoredRecord } from './store.ts';
 
-export const CHECKPOINT_STATUSES = ['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED'] as const;
-export type CheckpointStatus = (typeof CHECKPOINT_STATUSES)[number];
+const CHECKPOINT_STATUSES = ['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED'] as const;
+type CheckpointStatus = (typeof CHECKPOINT_STATUSES)[number];
 
 export interface CheckpointState {
   readonly status: CheckpointStatus;

@@ -4,7 +4,7 @@
  */
 
 /** Why a node is not to be built upon any more. */
-export interface Stale {
+interface Stale {
   readonly at: number;
   readonly because: string;
   /** The node upstream that it began with; null where it began here. */

@@ -14,7 +14,7 @@ export interface Budget {
   readonly maxTokens: number | null;
 }
 
-export interface Heartbeat {
+interface Heartbeat {
   readonly enabled: boolean;
   readonly intervalSeconds: number;
   readonly maxMissedBeats: number;

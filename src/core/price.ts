@@ -12,7 +12,7 @@ export interface Price {
   readonly output: number;
 }
 
-export interface Tokens {
+interface Tokens {
   readonly tokensInput: number;
   readonly tokensOutput: number;
 }
@@ -21,7 +21,7 @@ export interface Estimate extends Tokens {
   readonly usd: number;
 }
 
-export type Complexity = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+type Complexity = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
 
 const MILLION = 1_000_000;
 

@@ -2,8 +2,8 @@
 import type { ApprovalStatus } from './node.ts';
 import type { Task } from './task.ts';
 
-export const QUESTION_KINDS = ['approval', 'uncertainty'] as const;
-export type QuestionKind = (typeof QUESTION_KINDS)[number];
+const QUESTION_KINDS = ['approval', 'uncertainty'] as const;
+type QuestionKind = (typeof QUESTION_KINDS)[number];
 
 export interface Option {
   readonly option: string;

@@ -8,7 +8,7 @@
 export const OUTCOMES = ['done', 'partial', 'needs_review', 'blocked', 'failed'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-export interface ReportAgent {
+interface ReportAgent {
   readonly name: string;
   readonly provider: string | null;
   readonly model: string | null;
@@ -28,13 +28,13 @@ export interface TestCounts {
   readonly failed: number;
 }
 
-export interface CheckpointClaim {
+interface CheckpointClaim {
   readonly id: string;
   readonly status: 'PENDING' | 'PASS' | 'FAIL' | 'SKIP' | 'RECOVERED' | null;
   readonly notes: string | null;
 }
 
-export interface Cost {
+interface Cost {
   readonly usd: number | null;
   readonly tokensInput: number | null;
   readonly tokensOutput: number | null;

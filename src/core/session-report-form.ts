@@ -73,7 +73,7 @@ export interface ReportedAgent {
   readonly runs: number;
 }
 
-export interface GraphNode {
+interface GraphNode {
   readonly id: string;
   readonly external_id: string | null;
   readonly title: string;

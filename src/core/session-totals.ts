@@ -3,7 +3,7 @@ import type { StoredRecord } from './store.ts';
 import { DEFAULT_SESSION, isFinal, type Spent, type TaskStatus } from './task.ts';
 
 /** What a session comes to, as of now. */
-export interface SessionTotals {
+interface SessionTotals {
   readonly tasks: Readonly<Partial<Record<TaskStatus, number>>>;
   readonly runs: number;
   readonly retries: number;

@@ -39,13 +39,13 @@ export interface Waiter {
 }
 
 /** A lock that is free and kept for who waited longest, for a moment. */
-export interface Reservation {
+interface Reservation {
   readonly agent: string;
   readonly run: string | null;
   readonly until: number;
 }
 
-export interface Signal {
+interface Signal {
   readonly value: string;
   readonly by: string;
   readonly at: number;
@@ -62,14 +62,14 @@ export interface Letter {
   readonly dropped?: number;
 }
 
-export interface Dependency {
+interface Dependency {
   readonly by: string;
   readonly agent: string;
   readonly task: string;
   readonly at: number;
 }
 
-export const CHECKPOINT_KINDS = ['manual', 'auto', 'milestone'] as const;
+const CHECKPOINT_KINDS = ['manual', 'auto', 'milestone'] as const;
 export type CheckpointKind = (typeof CHECKPOINT_KINDS)[number];
 
 /** Files, state, graph and tasks as they were together. */
@@ -131,7 +131,7 @@ export interface RollingBack {
 }
 
 /** What a session is and has done, one value each. */
-export interface Facts {
+interface Facts {
   readonly startedAt: number;
   readonly endedAt: number;
   /** The agent and the task delegated to last. */
@@ -150,7 +150,7 @@ export interface Facts {
   readonly checkpoints: number;
 }
 
-export interface Tables {
+interface Tables {
   readonly state: Kept;
   readonly variables: string;
   readonly locks: Lock;

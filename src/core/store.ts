@@ -2,7 +2,7 @@
  * The port of every store. What goes in is a message, decided inside the store's own transaction by the laws (`laws/decide.ts`):
  * a message is plain data, so a store may be in another process or on another machine. Nothing is answered before it is durable.
  */
-import type { Event, Facts, Refusal } from './laws/decision.ts';
+import type { Facts, Refusal } from './laws/decision.ts';
 import type { Actor, AnyMessage } from './laws/messages.ts';
 import type { Edge, Node } from './node.ts';
 import type { Question } from './question.ts';
@@ -148,5 +148,3 @@ export interface Store {
   settled(): Promise<void>;
   close(): Promise<void>;
 }
-
-export type { Event };

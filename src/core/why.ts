@@ -6,7 +6,7 @@ import type { StoredRecord } from './store.ts';
 import { isFinal, isRunning, type Task } from './task.ts';
 import { isoTime } from './time.ts';
 
-export interface Fact {
+interface Fact {
   readonly event: string;
   readonly at: string;
   readonly by: string;
@@ -14,7 +14,7 @@ export interface Fact {
 }
 
 /** What has to happen before the task goes on: a sentence, and what it speaks of. */
-export type Wait = { readonly text: string } & (
+type Wait = { readonly text: string } & (
   | { readonly for: 'dependency'; readonly task: string; readonly status: Task['status'] | null }
   | { readonly for: 'writer'; readonly task: string; readonly path: string }
   | { readonly for: 'time'; readonly until: string }
@@ -140,7 +140,7 @@ const person = (text: string, ...tries: string[]): Wait => ({ for: 'person', tex
 const asked = (ask: string, text: string, ...tries: string[]): Wait => ({ for: 'person', ask, text, try: tries });
 
 /** The commands by which a person answers. */
-export const approving = (id: string): string[] => [
+const approving = (id: string): string[] => [
   `baton approve ${id}`,
   `baton changes ${id} --comment "…"`,
   `baton reject ${id}`,

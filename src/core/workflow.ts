@@ -13,7 +13,7 @@
  * The other way round, the parent first, would end the parent's run before there is anything of its children to review.
  */
 
-export const WORKFLOW_PATTERNS = ['SINGLE', 'CHAIN', 'PARALLEL', 'MAP_REDUCE', 'HIERARCHICAL'] as const;
+const WORKFLOW_PATTERNS = ['SINGLE', 'CHAIN', 'PARALLEL', 'MAP_REDUCE', 'HIERARCHICAL'] as const;
 export type WorkflowPattern = (typeof WORKFLOW_PATTERNS)[number];
 
 /** One of the tasks that come together. */
@@ -28,7 +28,7 @@ export interface PatternItem {
 }
 
 /** What the pattern says of one task; a field is missing where the task speaks for itself or the pattern says nothing. */
-export interface Placed {
+interface Placed {
   readonly dependsOn?: readonly string[];
   readonly parentId?: string;
 }

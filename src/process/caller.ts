@@ -4,7 +4,7 @@ import { uptime } from 'node:os';
 import { type Stat, statOf } from './identity.ts';
 import { MARK } from './types.ts';
 
-export interface CallerMark {
+interface CallerMark {
   readonly run: string;
   /** As it stands in the environment. */
   readonly text: string;

@@ -42,7 +42,7 @@ export async function replaceWith(
   }
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   readonly mode?: number;
   /** On disk before it takes its place. */
   readonly flush?: boolean;

@@ -16,7 +16,7 @@ export interface Rules {
   readonly loopback: readonly number[];
 }
 
-export interface RulesOptions {
+interface RulesOptions {
   /** `host`, `host:port`, `*.host` or `*.host:port`. */
   readonly allow: readonly string[];
   /** URLs. */
@@ -33,7 +33,7 @@ interface Rule {
   readonly isEndpoint: boolean;
 }
 
-export const cleanHost = (host: string): string =>
+const cleanHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[(.*)\]$/, '$1')

@@ -35,7 +35,7 @@ export function anyOf(signals: readonly AbortSignal[]): { readonly signal: Abort
   };
 }
 
-export interface Bell {
+interface Bell {
   ring(): void;
   /** Forgets that it has rung. */
   quiet(): void;

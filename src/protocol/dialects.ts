@@ -38,7 +38,7 @@ export type DialectName = keyof Table;
 type With<K extends keyof DialectRow> = { [N in DialectName]: Table[N][K] extends null ? never : N }[DialectName];
 export type JsonDialect = With<'json'>;
 export type MarkedDialect = With<'mark'>;
-export type ReportDialect = With<'report'>;
+type ReportDialect = With<'report'>;
 
 export const DIALECT_NAMES = Object.keys(DIALECT_TABLE) as DialectName[];
 

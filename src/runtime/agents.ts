@@ -18,7 +18,7 @@ export interface Chosen {
   readonly model: string | null;
 }
 
-export interface Wish {
+interface Wish {
   readonly config: Config;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly task: Pick<Task, 'routing' | 'fallback'>;

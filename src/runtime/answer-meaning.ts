@@ -7,7 +7,7 @@ import type { InboxKind } from './people-inbox.ts';
 export const ANSWER_STATUSES = ['approved', 'rejected', 'changes_requested', 'answered'] as const;
 export type AnswerStatus = ApprovalStatus | 'answered';
 
-export interface Meaning {
+interface Meaning {
   readonly status: AnswerStatus;
   readonly text: string | null;
   readonly comment: string | null;

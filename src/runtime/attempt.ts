@@ -57,7 +57,7 @@ export interface Attempt {
 }
 
 /** A turn that the run can do without: what ends it early, its time or a budget, ends nothing else. It goes on with the conversation or not at all. */
-export interface ExtraTurn {
+interface ExtraTurn {
   readonly mostMs: number;
 }
 

@@ -9,7 +9,7 @@ import { resolveIn } from '../workspace/paths.ts';
 import { validate } from '../workspace/validation.ts';
 import type { Checkpoint } from './phases.ts';
 
-export type ExpectedOutput = NonNullable<TaskMessage['task']['expected_outputs']>[number];
+type ExpectedOutput = NonNullable<TaskMessage['task']['expected_outputs']>[number];
 
 export interface Check {
   readonly passed: boolean;
@@ -29,7 +29,7 @@ export interface Checker {
   output(expected: ExpectedOutput): Promise<Check>;
 }
 
-export interface CheckerOptions {
+interface CheckerOptions {
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>>;
   readonly mark: string;

@@ -12,7 +12,7 @@ export async function taskMessage(store: Store, task: Task, workspace: string): 
   return envelopeOf(task, { envelope, body }, workspace);
 }
 
-export interface ChildParts {
+interface ChildParts {
   readonly taskId: string;
   readonly agent: string | null;
   readonly objective: string;

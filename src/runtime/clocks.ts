@@ -1,7 +1,7 @@
 /** The two clocks of a run: how long it may take in all, and how long it may be silent. They belong to one run and touch no other. */
 import type { Policy } from '../core/policy.ts';
 
-export interface Clocks {
+interface Clocks {
   /** A sign of life. */
   alive(): void;
   /** Whether there is anybody to hear: nobody is silent while checks run, or what an agent left is ended. */
@@ -13,7 +13,7 @@ export interface Clocks {
   stop(): void;
 }
 
-export interface ClockOptions {
+interface ClockOptions {
   readonly policy: Pick<Policy, 'timeoutSeconds' | 'heartbeat'>;
   readonly now: () => number;
   /** When the time began to count. */

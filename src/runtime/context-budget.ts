@@ -16,7 +16,7 @@ export const WARN_AT = 0.7;
 export const FULL_AT = 0.8;
 
 /** What a run's agent was given so far. */
-export interface ContextTally {
+interface ContextTally {
   give(of: 'prompt' | 'tool', text: string): void;
   /** Until all of it is counted and told, and what had to be done about it is done. */
   close(): Promise<void>;

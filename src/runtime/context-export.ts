@@ -14,7 +14,7 @@ import { writeYaml } from '../protocol/text/yaml.ts';
 /** §16; `standard` is what is meant where none is named: all but what is for the session only (§6). */
 export type ExportFilter = 'standard' | 'all' | 'critical' | 'tasks' | 'state' | 'incremental';
 
-export interface ExportInput {
+interface ExportInput {
   readonly session: string;
   readonly tasks: readonly Task[];
   readonly remembered: SessionJson | undefined;
@@ -22,7 +22,7 @@ export interface ExportInput {
   readonly progress: Readonly<Record<string, number>>;
 }
 
-export interface ExportContext extends ExportInput {
+interface ExportContext extends ExportInput {
   readonly now: number;
   /** The commit that the project is at; null where it is in no repository. */
   readonly commit: string | null;
@@ -30,7 +30,7 @@ export interface ExportContext extends ExportInput {
   readonly filter: ExportFilter;
 }
 
-export interface Exported {
+interface Exported {
   readonly text: string;
   /** Keys, variables and tasks that are in it. */
   readonly items: number;

@@ -8,7 +8,7 @@ import type { Store, StoredRecord } from '../core/store.ts';
 import { replaceFile } from '../process/files.ts';
 import type { RunWatch } from './run-watch.ts';
 
-export type Mark = 'warning' | 'full';
+type Mark = 'warning' | 'full';
 
 export interface ContextSums {
   /** Until all that was written before is known. Nothing is read before the first call. */

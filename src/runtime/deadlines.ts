@@ -7,14 +7,14 @@ import { isoTime, parseTime } from '../core/time.ts';
 import { RUNTIME } from './actor.ts';
 import type { Host } from './host.ts';
 
-export interface Deadlines {
+interface Deadlines {
   /** Tells of those that have passed by now. */
   look(): Promise<void>;
   close(): void;
 }
 
 /** Null where a task has none, or none that can be read. */
-export function dueBy({ metadata }: Pick<Task, 'metadata'>): number | null {
+function dueBy({ metadata }: Pick<Task, 'metadata'>): number | null {
   const said = metadata['dueBy'];
   const at = typeof said === 'string' ? parseTime(said) : Number.NaN;
   return Number.isNaN(at) ? null : at;

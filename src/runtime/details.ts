@@ -10,7 +10,7 @@ import { tooDeep } from '../protocol/text/depth.ts';
 import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { openInside } from './inside.ts';
 
-export interface Details {
+interface Details {
   readonly agent_id: string;
   readonly task: string;
   readonly timestamp: string;

@@ -6,7 +6,7 @@ import { DOOR_INPUTS, type DoorMethod } from './door-inputs.ts';
 import { encodeCall } from './door-wire.ts';
 import type { Door } from './doors.ts';
 
-export interface ConnectedDoor extends Door {
+interface ConnectedDoor extends Door {
   close(): Promise<void>;
 }
 

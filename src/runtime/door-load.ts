@@ -9,7 +9,7 @@ import { loadNode } from './loading.ts';
 import { isPerson } from './route-who.ts';
 import type { RouterOptions } from './routed.ts';
 
-export interface LoadAsk {
+interface LoadAsk {
   readonly node: string;
   readonly require?: readonly string[];
 }

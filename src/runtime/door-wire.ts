@@ -18,7 +18,7 @@ export const encodeCall = (id: number, call: DoorMethod, args: unknown): string 
 
 const Call = z.looseObject({ id: z.number(), call: z.string(), args: z.unknown() });
 
-export type CallAnswer =
+type CallAnswer =
   | { readonly id: number | null; readonly result: unknown }
   | {
       readonly id: number | null;
@@ -57,7 +57,7 @@ function failure(id: number | null, cause: unknown): CallAnswer {
   return { id, error: { code: error.code, message: error.message, hint: error.hint } };
 }
 
-export interface SplitterOptions {
+interface SplitterOptions {
   text(piece: string): void;
   call(line: string): void;
   tooLong(): void;

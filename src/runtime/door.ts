@@ -26,7 +26,7 @@ import { notDelegable } from './route-handoff.ts';
 import { isRefusal, ownTask } from './route-who.ts';
 import type { Answered } from './routed.ts';
 
-export interface DoorOptions {
+interface DoorOptions {
   readonly store: Store;
   readonly config: Config;
   readonly router: Router;

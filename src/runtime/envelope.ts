@@ -9,7 +9,7 @@ import { isFields, parseJson } from '../protocol/text/fields.ts';
 /** The name and the model of a target that is left open: whoever runs it chooses. */
 export const OPEN = 'default';
 
-export interface TaskTexts {
+interface TaskTexts {
   readonly envelope: string | null;
   readonly body: string | null;
 }
@@ -38,7 +38,7 @@ export function envelopeOf(task: Task, texts: TaskTexts, workspace: string): Tas
   });
 }
 
-export interface Made {
+interface Made {
   readonly taskId: string;
   readonly session: string;
   readonly createdAt: string;

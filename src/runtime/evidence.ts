@@ -7,7 +7,7 @@ import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
 import { resolveIn } from '../workspace/paths.ts';
 import type { Check, Checker } from './checks.ts';
 
-export type Seen = Awaited<ReturnType<typeof lookAt>>;
+type Seen = Awaited<ReturnType<typeof lookAt>>;
 
 export interface Claim {
   readonly what: string;
@@ -27,7 +27,7 @@ export interface Evidence {
   readonly findings: readonly Finding[];
 }
 
-export interface Question {
+interface Question {
   readonly message: TaskMessage;
   readonly workspace: string;
   readonly report: Report;

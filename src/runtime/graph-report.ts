@@ -43,7 +43,7 @@ export const isPersonsWord = ({ _meta: meta, _handoff: handoff }: Output): boole
 type Planned = { readonly message: Apply } | { readonly refusal: Refusal };
 
 /** What is asked of the store, or what keeps it from being asked. Nothing is changed by it. */
-export async function planGraph(parts: StageParts, said: SaidGraph, speaker: Speaker): Promise<Planned> {
+async function planGraph(parts: StageParts, said: SaidGraph, speaker: Speaker): Promise<Planned> {
   const { updates, output, broken } = said;
   const { by, task, run, session } = speaker;
   if (broken.length > 0) {

@@ -10,7 +10,7 @@ import type { Host } from './host.ts';
 import { WAITS } from './results.ts';
 import type { SaidGraph } from './said-graph.ts';
 
-export interface Graphed {
+interface Graphed {
   /** What the run claims, after what became of its word. */
   readonly claimed: Pick<Report, 'outcome' | 'summary'>;
   /** What keeps it from being accepted. */

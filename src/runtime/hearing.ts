@@ -49,7 +49,7 @@ export interface Hearing {
   readonly refused: readonly { readonly kind: string; readonly reason: string }[];
 }
 
-export interface HearingOptions {
+interface HearingOptions {
   readonly task: Pick<Task, 'id' | 'externalId'>;
   readonly rails: aop2.GuardRails;
   onProgress(progress: Progress): void;

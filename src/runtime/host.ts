@@ -9,7 +9,6 @@ import { self } from '../process/identity.ts';
 import { type ContextSums, createContextSums } from './context-sums.ts';
 import type { DoLine } from './doors.ts';
 import { graphRepairs } from './graph-report.ts';
-import type { Progress } from './hearing.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { Used } from './meter.ts';
 import { openNotifier } from './notify.ts';
@@ -47,7 +46,7 @@ export interface HttpDoor {
   close(run: string): void;
 }
 
-export interface Overrides {
+interface Overrides {
   readonly agent?: string;
   readonly model?: string;
 }
@@ -160,5 +159,3 @@ export async function openHost(options: HostOptions): Promise<Host> {
 
 /** The folder that a data folder belongs to: the one that `.baton` lies in. */
 export const homeOf = (dir: string): string => (basename(dir) === '.baton' ? dirname(dir) : process.cwd());
-
-export type { Progress };

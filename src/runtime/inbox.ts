@@ -15,13 +15,13 @@ import type { Sender } from './doors.ts';
 import type { Host } from './host.ts';
 import type { Answered } from './routed.ts';
 
-export interface Inbox {
+interface Inbox {
   /** Takes in what is there now; one look at a time. */
   look(): Promise<void>;
   close(): Promise<void>;
 }
 
-export const inboxFolder = (dir: string): string => join(dir, 'inbox');
+const inboxFolder = (dir: string): string => join(dir, 'inbox');
 
 /** A file that is still being written has changed within this time. */
 const SETTLED_MS = 200;

@@ -1,13 +1,12 @@
 /** What the commands use of the runtime. */
 
 export { madeEnvelope, OPEN } from './envelope.ts';
-export { type Host, type HostOptions, type Live, type Overrides, openHost } from './host.ts';
+export { type Host, type Live, openHost } from './host.ts';
 export { writeJoined } from './joined-file.ts';
-export { logFolder, reportFile } from './places.ts';
+export { logFolder } from './places.ts';
 export { prepare } from './prepare.ts';
 export { finishRollback, recover } from './recovery.ts';
-export type { RunResult } from './run.ts';
-export { type Work, workOn } from './scheduler.ts';
+export { workOn } from './scheduler.ts';
 export { endSession, kept, sessionReport } from './session.ts';
 export { judgeClaims } from './taking.ts';
 export { mergeAccepted } from './task-worktree.ts';

@@ -9,7 +9,7 @@ import type { Host } from './host.ts';
 import { detailsOf, joined, resultOf } from './joined.ts';
 import { reportFile } from './places.ts';
 
-export interface JoinedFile {
+interface JoinedFile {
   readonly file: string;
   /** Within `most`, the most important lines. */
   readonly summary: string;

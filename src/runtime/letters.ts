@@ -11,7 +11,7 @@ const MOST_CHARS = 500;
 
 export const LETTERS_TITLE = 'Messages for you';
 
-export interface Letters {
+interface Letters {
   /** A line each. They are what others say, and no orders. */
   readonly text: string;
   /** The number of the last one. */

@@ -25,7 +25,7 @@ const RECORD_EVERY_MS = 30_000;
 const SHOW_EVERY_MS = 200;
 const DOING_CHARS = 80;
 
-export interface Begun {
+interface Begun {
   readonly task: Task;
   readonly run: Run;
   readonly startedAt: number;

@@ -17,7 +17,7 @@ export type Loadable = Pick<
 > &
   Partial<Pick<Node, 'task'>>;
 
-export interface LoadRules {
+interface LoadRules {
   /** The fields of its data that have to be there. */
   readonly required: readonly string[];
   readonly config: Config;
@@ -31,7 +31,7 @@ export const dataOf = ({ document }: Pick<Loadable, 'document'>): Readonly<Recor
   isFields(document['data']) ? document['data'] : {};
 
 /** The least confidence that is loaded, by domain. */
-export const refuseBelow = ({ confidence }: Config, domain: string | null): number =>
+const refuseBelow = ({ confidence }: Config, domain: string | null): number =>
   (domain !== null && Object.hasOwn(confidence.domains, domain)
     ? confidence.domains[domain]?.refuse_below
     : undefined) ?? confidence.refuse_below;

@@ -43,7 +43,7 @@ export class NotDelivered extends Error {
   }
 }
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly dir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly attempts?: Attempts;

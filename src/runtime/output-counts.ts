@@ -4,14 +4,14 @@ import type { Host } from './host.ts';
 import { tokensOf, tokensOfFiles } from './tokens.ts';
 import { failureOf } from './work.ts';
 
-export interface Printed {
+interface Printed {
   readonly bytes: number;
   readonly chars: number;
   /** Where the logs are. */
   readonly folder: string;
 }
 
-export interface OutputCounts {
+interface OutputCounts {
   readonly produced: number;
   readonly produced_chars: number;
   /** Null where the log could not be read. */

@@ -17,13 +17,13 @@ export function findMain(): string | null {
   return MAINS.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path)) ?? null;
 }
 
-export interface OwnTools {
+interface OwnTools {
   readonly mcp: McpProgram | null;
   /** What has to be shown of Baton for it. */
   readonly binds: readonly Bind[];
 }
 
-export interface OwnToolsOptions {
+interface OwnToolsOptions {
   readonly adapter: Adapter;
   readonly access: Access;
   readonly socket: string;

@@ -94,7 +94,7 @@ export const itemOfQuestion = (question: Question, blocks: readonly string[] = [
   nextStage: question.nextStage,
 });
 
-export const RETRY: Option = { option: 'retry', impact: 'it is tried once more, with all its attempts' };
+const RETRY: Option = { option: 'retry', impact: 'it is tried once more, with all its attempts' };
 
 export function itemOfTask(task: Task, blocks: readonly string[] = []): InboxItem {
   const { id, title, status, cause, summary, run } = task;

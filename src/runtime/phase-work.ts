@@ -32,7 +32,7 @@ export interface Phased {
   readonly abort: boolean;
 }
 
-export interface PhaseWork extends Supervision {
+interface PhaseWork extends Supervision {
   readonly turn: (prompt: string, phase: Phase | null) => Promise<TurnEnd>;
   readonly checker: Checker;
   readonly stopper: Stopper;

@@ -30,7 +30,7 @@ export interface Prepared {
   readonly estimate: Estimate | null;
 }
 
-export type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'> & Partial<Pick<Task, 'run'>>;
+type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'> & Partial<Pick<Task, 'run'>>;
 
 export async function prepare(host: Host, task: Candidate, message: TaskMessage): Promise<Prepared> {
   const { config, environment, overrides } = host;

@@ -4,7 +4,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { isReport } from '../protocol/dialects.ts';
 import type { Heard } from './hearing.ts';
 
-export interface CheckedRun {
+interface CheckedRun {
   readonly task: Task;
   readonly run: Run;
   readonly message: TaskMessage;

@@ -22,10 +22,7 @@ const REASON_CHARS = 300;
 export const NO_REPORT = 'no report was found in what you said';
 
 /** All that the agent could put right: its report itself first, then what others find. */
-export async function repairReasons(
-  given: Supervision,
-  attempt: Pick<Attempt, 'hearing' | 'broken'>,
-): Promise<string[]> {
+async function repairReasons(given: Supervision, attempt: Pick<Attempt, 'hearing' | 'broken'>): Promise<string[]> {
   const { host, task, run } = given;
   const { message } = given.prepared;
   const { heard } = attempt.hearing;

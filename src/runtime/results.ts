@@ -47,7 +47,7 @@ export interface RunFacts {
 }
 
 /** How it ended, as the parent is to read it: never better than what the store says. */
-export function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
+function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
   if (task.status === 'done') return 'done';
   if (task.status === 'deadletter' || task.status === 'cancelled' || task.status === 'ready') return 'failed';
   if (task.status === 'blocked') return 'blocked';
@@ -56,7 +56,7 @@ export function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
 }
 
 /** The report as Baton bears it out. */
-export function reportOf(facts: RunFacts): Report {
+function reportOf(facts: RunFacts): Report {
   const { message, task, chosen, report, evidence, used, failure, warnings, startedAt, endedAt } = facts;
   const outcome = outcomeOf(facts);
   const said = report ?? emptyReport(outcome, facts.lastText);

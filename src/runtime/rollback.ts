@@ -34,7 +34,7 @@ export async function snapshotTask(
   return (await takeSnapshots(wanted, { workspace, dataDir: dir, folder, roots })).length;
 }
 
-export type Trigger = 'TASK_ABORTED' | 'TASK_FAILED' | 'TASK_CANCELLED';
+type Trigger = 'TASK_ABORTED' | 'TASK_FAILED' | 'TASK_CANCELLED';
 
 type Snapshots = Awaited<ReturnType<typeof readManifest>>;
 
@@ -54,7 +54,7 @@ export async function noteLeft(dir: string, task: string, facts: Facts): Promise
   if (snapshots.length > 0) facts.tell('run.left', { outputs: await outputsNow(snapshots) });
 }
 
-export type Left = Readonly<Record<string, unknown>>;
+type Left = Readonly<Record<string, unknown>>;
 
 /** What a run left, by the path; nothing where it died before it could be seen. */
 export function leftBy(history: readonly StoredRecord[], run: string | undefined): Left {

@@ -41,7 +41,7 @@ export interface Said {
 }
 
 export const RECEIVED = 'protocol.message.received';
-export const REJECTED = 'protocol.message.rejected';
+const REJECTED = 'protocol.message.rejected';
 export const UNKNOWN = 'protocol.message.unknown';
 export const WARNING = 'protocol.message.warning';
 

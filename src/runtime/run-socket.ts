@@ -8,12 +8,12 @@ import { createDetector, type Found } from '../protocol/index.ts';
 import { answerCall, createSplitter } from './door-wire.ts';
 import type { Door, Routed } from './doors.ts';
 
-export interface RunSocket {
+interface RunSocket {
   readonly path: string;
   close(): Promise<void>;
 }
 
-export interface RunSocketOptions {
+interface RunSocketOptions {
   /** A message of any dialect; what is answered to it. */
   take(found: Found): Promise<Routed>;
   readonly door: Door;

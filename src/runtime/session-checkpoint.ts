@@ -19,7 +19,7 @@ import type { Host } from './host.ts';
 import type { Prepared } from './prepare.ts';
 import { failureOf } from './work.ts';
 
-export interface CheckpointParts {
+interface CheckpointParts {
   readonly store: Store;
   readonly config: Pick<Config, 'git'>;
   /** The data folder: it is in no checkpoint. Null where there is none. */
@@ -27,7 +27,7 @@ export interface CheckpointParts {
   readonly workspace: string;
 }
 
-export interface CheckpointWish {
+interface CheckpointWish {
   readonly session: string;
   readonly kind: CheckpointKind;
   readonly name: string;

@@ -7,7 +7,7 @@ import { readIfThere, replaceFile } from '../process/files.ts';
 import { RUNTIME } from './actor.ts';
 import { reportFile } from './places.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly store: Store;
   readonly dir: string;
   readonly session: string;

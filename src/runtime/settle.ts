@@ -15,7 +15,7 @@ import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts
 import type { TaskWorktree } from './task-worktree.ts';
 import { failureOf, silentReport, type Work } from './work.ts';
 
-export interface Settled {
+interface Settled {
   readonly task: Task;
   /** With what has come to it in the end. */
   readonly evidence: Evidence | null;

@@ -32,7 +32,7 @@ export interface StageParts {
   readonly workspace?: string;
 }
 
-export interface Handing {
+interface Handing {
   readonly stage: string;
   /** It has been looked at: it may be built upon. */
   readonly node: Loadable;
@@ -48,7 +48,7 @@ export interface Handing {
   readonly output?: Output | null;
 }
 
-export type Handed = { readonly next: NextStage | null } | { readonly refusal: Refusal };
+type Handed = { readonly next: NextStage | null } | { readonly refusal: Refusal };
 
 /** Null where it goes to a person, for whom no task is made. */
 export async function nextStage(parts: StageParts, handing: Handing): Promise<Handed> {

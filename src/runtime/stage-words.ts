@@ -4,7 +4,7 @@ import { shorten } from '../protocol/text/shorten.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 import { dataOf, type Loadable } from './loading.ts';
 
-export interface StageWords {
+interface StageWords {
   readonly title: string;
   readonly stage: string;
   readonly node: Loadable;

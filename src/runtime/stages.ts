@@ -10,7 +10,7 @@ export const USER = 'user';
 /** What config says of a stage beside who it is. */
 export type StageLimits = Pick<StageConfig, 'budget' | 'timeout' | 'write' | 'retries' | 'phases'>;
 
-export type Stage =
+type Stage =
   | { readonly kind: 'user' }
   | { readonly kind: 'routed'; readonly routing: Partial<Routing>; readonly limits?: StageLimits }
   | { readonly kind: 'unknown'; readonly refusal: Refusal };

@@ -21,7 +21,7 @@ import { worktreeFolder } from './places.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the run's record says about it. */
-export interface Enforced {
+interface Enforced {
   readonly sandbox: 'bubblewrap' | 'none';
   readonly network: Access['network'];
   readonly by: readonly string[];
@@ -63,7 +63,7 @@ export async function sandboxHere(
   return probed;
 }
 
-export interface SurroundOptions {
+interface SurroundOptions {
   readonly config: Config;
   readonly environment: Environment;
   readonly adapter: Adapter;
@@ -257,7 +257,7 @@ const BASE_PREFIX = /^LC_/;
 /** What Windows needs to start anything at all. */
 const WINDOWS = ['SystemRoot', 'ComSpec', 'PATHEXT', 'APPDATA', 'LOCALAPPDATA', 'USERPROFILE', 'TEMP', 'TMP'];
 
-export function environmentOf(
+function environmentOf(
   environment: Environment,
   agent: AgentConfig,
   launch: Pick<Launch, 'env' | 'passEnv'>,

@@ -11,7 +11,7 @@ export interface CountTokens {
   isReady?(): boolean;
 }
 
-export interface Counted {
+interface Counted {
   readonly tokens: number;
   /** Some of it was reckoned and not counted. */
   readonly estimated: boolean;

@@ -20,7 +20,7 @@ export interface TurnEnd {
   readonly ended: Ended | null;
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly request: TurnRequest;
   readonly log: RunLog;
   /** Stops the turn; why is the caller's business. */
@@ -28,7 +28,7 @@ export interface TurnOptions {
   onSign(sign: AgentSign): void;
 }
 
-export interface ProgramTurn extends TurnOptions {
+interface ProgramTurn extends TurnOptions {
   readonly adapter: ProgramAdapter;
   readonly surroundings: Surroundings;
   /** BATON_… and whatever else this turn has in its environment. */

@@ -23,7 +23,7 @@ export const typeFileOf = (type: TaskType): string | null => NAMES[type] ?? null
 /** What the workspace was, while a run is at work; whoever comes after a Baton that died throws it away. */
 export const scratchOf = (folder: string): string => join(folder, 'before');
 
-export interface TypeFacts {
+interface TypeFacts {
   readonly type: TaskType;
   readonly folder: string;
   readonly title: string;

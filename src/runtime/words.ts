@@ -6,7 +6,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { agentPrompt } from '../protocol/prompt.ts';
 import type { Passed, Phase } from './phases.ts';
 
-export interface Words {
+interface Words {
   readonly message: TaskMessage;
   readonly detailsFile: string;
   /** Whether the agent has Baton's own tools. */
@@ -28,7 +28,7 @@ export interface Words {
 }
 
 /** How the run before ended. */
-export interface Earlier {
+interface Earlier {
   readonly code: string;
   readonly findings: readonly string[];
 }
@@ -51,7 +51,7 @@ export function wordsFor(words: Words): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-export interface RepairWords {
+interface RepairWords {
   readonly reasons: readonly string[];
   readonly taskType: TaskType;
   /** There is a report, and something else is to be put right. */

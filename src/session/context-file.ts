@@ -28,7 +28,7 @@ export interface Capsule {
   readonly warnings: readonly string[];
 }
 
-export type ReadCapsule = Capsule | { readonly code: SessionErrorCode; readonly why: string };
+type ReadCapsule = Capsule | { readonly code: SessionErrorCode; readonly why: string };
 
 /** More is no context of a session. */
 export const MOST_CAPSULE_BYTES = 1024 * 1024;

@@ -20,13 +20,13 @@ import type { CHANNELS } from './commands/mail.ts';
 
 type Channel = (typeof CHANNELS)[number];
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly store: Store;
   readonly watch: Pick<RunWatch, 'onRecord' | 'caughtUp'>;
   warn(text: string): void;
 }
 
-export interface Feed {
+interface Feed {
   /** Until all that has happened by now is told. Never fails. */
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { redact } from '../core/redact.ts';
 import { isoTime } from '../core/time.ts';
 
-export interface LogLine {
+interface LogLine {
   readonly at: number;
   readonly command: string;
   readonly result: string;
@@ -39,10 +39,10 @@ const escaped = (char: string): string => {
   return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`;
 };
 
-export const lineOf = ({ at, command, result, ms }: LogLine): string =>
+const lineOf = ({ at, command, result, ms }: LogLine): string =>
   `[${isoTime(at)}] [${plain(command)}] [${plain(result)}] [${Math.round(ms)}ms]\n`;
 
-export interface SessionLog {
+interface SessionLog {
   add(session: string, line: LogLine): void;
   /** Until all that was added is in its file. */
   written(): Promise<void>;

@@ -16,7 +16,7 @@ export const plain = (text: string): string => stripControls(text).replace(/\s+/
 const MOST_CHARS = 600;
 export const brief = (text: string | null | undefined): string => shorten(plain(text ?? ''), MOST_CHARS);
 
-export type Whom =
+type Whom =
   | { readonly name: string; readonly routing: Partial<Routing>; readonly members: readonly string[] }
   | { readonly said: Said };
 

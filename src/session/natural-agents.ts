@@ -94,7 +94,7 @@ function patternOf(aliases: readonly string[]): string {
   return `@?(?:the )?(?:${words})(?: agent| team)?(?![\\w-])`;
 }
 
-export type CheckpointMeant =
+type CheckpointMeant =
   | { readonly kind: 'one'; readonly id: string }
   /** None is named, or none of that name is known. */
   | { readonly kind: 'which' };

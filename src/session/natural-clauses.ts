@@ -1,7 +1,7 @@
 /** A line of plain words, cut where one wish may end and another begin, and the words around a wish that say how it is meant. */
 
 /** How strongly two pieces are apart: a sentence's end, `then`, or no more than `and` or a comma. */
-export type Gap = 'sentence' | 'then' | 'weak';
+type Gap = 'sentence' | 'then' | 'weak';
 
 export interface Piece {
   readonly text: string;
@@ -38,7 +38,7 @@ export function piecesOf(text: string): Piece[] {
 /** How surely something is wanted: `half` is enough for all but what cannot be taken back, `hardly` for nothing but looking. */
 export type Doubt = 'none' | 'half' | 'hardly';
 
-export interface Wish {
+interface Wish {
   readonly text: string;
   readonly doubt: Doubt;
   /** Asked for, as in `can you`: its question mark is no doubt. */

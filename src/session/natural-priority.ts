@@ -36,7 +36,7 @@ const MARKED = MARKERS.map(([body, priority]) => ({
 const EXPLICIT_LEAD = LEAD(EXPLICIT);
 const EXPLICIT_TRAIL = TRAIL(EXPLICIT);
 
-export interface Ranked {
+interface Ranked {
   /** The text without what was said of its priority alone. */
   readonly text: string;
   readonly priority: Priority | null;

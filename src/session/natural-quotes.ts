@@ -3,7 +3,7 @@
  * inside it; whoever takes a value out of the line puts the text back.
  */
 
-export interface Masked {
+interface Masked {
   /** The line with one character for each quotation. */
   readonly text: string;
   /** What each of them stands for, its quotes included, by its place. */

@@ -37,10 +37,10 @@ import { UNNAMED } from './phrases-checkpoint.ts';
 import type { Meaning, Mode } from './phrases-rule.ts';
 import { isVague, VERBS } from './phrases-work.ts';
 
-export type { KnownCheckpoint, NaturalContext } from './natural-agents.ts';
+export type { NaturalContext } from './natural-agents.ts';
 export type { Mode } from './phrases-rule.ts';
 
-export interface Interpretation {
+interface Interpretation {
   /** In the order in which they are to be carried out. Empty where there is a question. */
   readonly commands: readonly string[];
   /** A question back; null where there is none. */

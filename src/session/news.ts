@@ -2,7 +2,7 @@
 import type { Store, StoredRecord } from '../core/store.ts';
 
 /** Null where the store could not be followed any further: whoever waits looks for itself. */
-export type Listener = (record: StoredRecord | null) => void;
+type Listener = (record: StoredRecord | null) => void;
 
 interface Shared {
   readonly listeners: Set<Listener>;

@@ -20,7 +20,7 @@ export interface SessionOverview {
 }
 
 /** A session whole, as whoever may see all of it sees it. */
-export interface SessionDetails extends SessionOverview {
+interface SessionDetails extends SessionOverview {
   readonly state: Readonly<Record<string, { readonly value: string; readonly persistent: boolean }>>;
   readonly variables: Readonly<Record<string, string>>;
   readonly held: Readonly<Record<string, { readonly owner: string; readonly until: string }>>;

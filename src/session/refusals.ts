@@ -14,7 +14,7 @@ export function codeOf({ code }: { readonly code: string }): SessionErrorCode {
 
 export const refusalOf = (refusal: Refusal): Said => failed(codeOf(refusal), refusal.message);
 
-export type Accepted = Exclude<Answer, { kind: 'refused' }>;
+type Accepted = Exclude<Answer, { kind: 'refused' }>;
 
 /** What the store says to a message of this call's speaker; what it refuses is an answer too. */
 export async function ask({ store, actor }: Call, message: AnyMessage): Promise<Accepted | { readonly said: Said }> {

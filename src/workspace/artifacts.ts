@@ -15,7 +15,7 @@ export interface Look {
   readonly isLink: boolean;
 }
 
-export type ArtifactChange = 'CREATED' | 'UPDATED' | 'DELETED' | 'UNCHANGED';
+type ArtifactChange = 'CREATED' | 'UPDATED' | 'DELETED' | 'UNCHANGED';
 
 const NOTHING: Look = { hash: null, sizeBytes: 0, exists: false, isFolder: false, isLink: false };
 const UNREADABLE = ['EACCES', 'EPERM'];

@@ -14,7 +14,7 @@ export interface Census {
   readonly unreadable: readonly string[];
 }
 
-export interface Change {
+interface Change {
   /** Absolute. */
   readonly path: string;
   readonly status: 'CREATED' | 'UPDATED' | 'DELETED';

@@ -14,7 +14,7 @@ import { isBelow } from '../process/files.ts';
 import { type GitInfo, gitBytes, gitText, startGit } from './git.ts';
 import { resolveIn } from './paths.ts';
 
-export interface ChangesInput {
+interface ChangesInput {
   /** Its real path; so are all the others. */
   readonly workspace: string;
   /** Null where the folder is in no repository. */

@@ -13,14 +13,14 @@ import { at, type Bytes, statAt, toBytes, toText } from './tree.ts';
 import { entriesOf, inScope, lookAtTree, type Scope, SUBMODULE, scopeOf } from './working-tree.ts';
 import { slugOf } from './worktree.ts';
 
-export interface Checkpoint {
+interface Checkpoint {
   /** `cp_001` and so on, within its session. */
   readonly id: string;
   readonly ref: string;
   readonly commit: string;
 }
 
-export interface CheckpointInput {
+interface CheckpointInput {
   readonly workspace: string;
   /** Never looked at: the data folder. */
   readonly exclude: readonly string[];
@@ -245,7 +245,7 @@ export async function dropRefs(
   return gone;
 }
 
-export interface FileChange {
+interface FileChange {
   /** From the workspace. */
   readonly path: string;
   readonly status: 'added' | 'changed' | 'deleted';
@@ -254,7 +254,7 @@ export interface FileChange {
   readonly removed: number | null;
 }
 
-export interface TreeDiff {
+interface TreeDiff {
   readonly files: number;
   readonly added: number;
   readonly removed: number;

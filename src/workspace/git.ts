@@ -32,7 +32,7 @@ export interface GitAnswer {
   readonly stderr: string;
 }
 
-export interface GitOptions {
+interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   /** It is ended when it takes longer. */

@@ -17,7 +17,7 @@ import { lookAt } from './artifacts.ts';
 import { type GitInfo, gitInfo, whyNotPlain } from './git.ts';
 import { plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
 
-export interface PreflightInput {
+interface PreflightInput {
   readonly message: TaskMessage;
   /** The folder that is worked in: the TASK's own, or a worktree that stands in for it. */
   readonly workspace: string;
@@ -27,7 +27,7 @@ export interface PreflightInput {
   readonly dataDir: string;
 }
 
-export interface ReadyInput {
+interface ReadyInput {
   readonly path: string;
   /** It must not change. What the task itself asks to be written goes before that. */
   readonly readOnly: boolean;

@@ -15,7 +15,7 @@ import { at, type Bytes, kindOf, statAt, toBytes, toText, walkTree } from './tre
 import { type Entries, entriesOf, inScope, type Scope, SUBMODULE, scopeOf, type TreeEntry } from './working-tree.ts';
 
 /** What has to be known of a checkpoint: its commit, and where the user was when it was taken. */
-export interface CheckpointPoint {
+interface CheckpointPoint {
   readonly commit: string;
   readonly head: string | null;
   readonly branch: string | null;

@@ -23,7 +23,7 @@ import {
 } from './restore-plan.ts';
 import { entriesOf, lookAtTree, type TreeEntry, type WorkingTree } from './working-tree.ts';
 
-export type { CheckpointPoint, Refusal, RollbackInput } from './restore-plan.ts';
+export type { Refusal } from './restore-plan.ts';
 
 export interface RollbackPlan {
   /** Paths from the workspace. Changed since: their contents, kind or executable bit come back. */

@@ -25,7 +25,7 @@ export interface Wanted {
   readonly snapshotPath: string | null;
 }
 
-export interface Where {
+interface Where {
   readonly workspace: string;
   readonly dataDir: string;
   /** Where the snapshots of this run are kept, in the data folder. */
@@ -58,7 +58,7 @@ const Snapshot = z.strictObject({
   /** Empty where nothing was there. */
   listing: z.array(Entry),
 });
-export type Snapshot = z.infer<typeof Snapshot>;
+type Snapshot = z.infer<typeof Snapshot>;
 
 export interface Restored {
   readonly path: string;

@@ -20,7 +20,7 @@ export const raw = (path: Bytes): Buffer => Buffer.from(path, 'latin1');
 export const at = (folder: Bytes, below: Bytes): Bytes =>
   below === '' ? folder : folder.endsWith('/') ? folder + below : `${folder}/${below}`;
 
-export type Kind = 'file' | 'folder' | 'link' | 'other';
+type Kind = 'file' | 'folder' | 'link' | 'other';
 
 export const kindOf = (stat: Pick<BigIntStats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind =>
   stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'other';
@@ -63,7 +63,7 @@ export interface Found {
   readonly kind: Kind;
 }
 
-export interface Walk {
+interface Walk {
   /** Every folder comes before what is in it, names in the order of their bytes. */
   readonly found: readonly Found[];
   /** Folders that could not be looked into. */

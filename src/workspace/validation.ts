@@ -13,7 +13,7 @@ import { within } from '../process/waiting.ts';
 import { whereIs } from '../process/where.ts';
 import { resolveIn } from './paths.ts';
 
-export type Expects = 'EXIT_CODE_0' | 'MATCH_FOUND' | 'NO_MATCH' | 'FILE_EXISTS';
+type Expects = 'EXIT_CODE_0' | 'MATCH_FOUND' | 'NO_MATCH' | 'FILE_EXISTS';
 
 export interface Check {
   readonly command?: string | undefined;
@@ -22,7 +22,7 @@ export interface Check {
   readonly path?: string | undefined;
 }
 
-export interface How {
+interface How {
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>>;
   readonly mark: string;
@@ -46,7 +46,7 @@ export interface Verdict {
 
 export const OUTPUT_CHARS = 2000;
 /** What is kept of an endless output. */
-export const OUTPUT_FILE_BYTES = 64 * 1024 * 1024;
+const OUTPUT_FILE_BYTES = 64 * 1024 * 1024;
 const GRACE_MS = 2000;
 /** After the end of all processes there is nobody left who holds a stream; should one be held, it is not waited for. */
 const DRAIN_MS = 2000;

@@ -298,7 +298,7 @@ async function take(root: string, env: Env, names: readonly Bytes[], how: readon
 }
 
 /** Whether a file or a link is at a path, with folders above it that are none but folders. */
-export async function isFileIn(root: string, name: Bytes): Promise<boolean> {
+async function isFileIn(root: string, name: Bytes): Promise<boolean> {
   const top = toBytes(root);
   for (let i = name.indexOf('/'); i > 0; i = name.indexOf('/', i + 1)) {
     if ((await statAt(at(top, name.slice(0, i))))?.isDirectory() !== true) return false;

@@ -39,7 +39,7 @@ export interface Closed {
   readonly reason: string;
 }
 
-export interface CloseOptions {
+interface CloseOptions {
   readonly merge: boolean;
   /** Ignored files (build results, packages) are in no commit. They keep a worktree alive unless this is set. */
   readonly dropIgnored?: boolean;

@@ -23,7 +23,7 @@ export function fits(routing: Routing, claimer: Claimer): boolean {
 }
 
 /** What keeps a ready task from being claimed now; null where nothing does. */
-export function notClaimable(
+function notClaimable(
   task: Task,
   now: number,
   find: (id: string) => Task | undefined,

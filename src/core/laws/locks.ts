@@ -9,9 +9,9 @@ import { begin, isAlive, replied } from './session.ts';
 type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>;
 
 /** Who waits says so again within this time, or is thought to be gone. */
-export const WAIT_LEASE_MS = 15_000;
+const WAIT_LEASE_MS = 15_000;
 /** A lock that comes free is kept so long for who was told. */
-export const RESERVED_MS = 10_000;
+const RESERVED_MS = 10_000;
 const MOST_LOCKS = 1_000;
 const MOST_SIGNALS = 1_000;
 
@@ -29,7 +29,7 @@ function heldLock(draft: Draft, session: Session | undefined, resource: string):
 }
 
 /** So long a wait makes as urgent as the next priority is: nobody waits for ever behind those who come later. */
-export const STEP_MS = 30_000;
+const STEP_MS = 30_000;
 
 const rankOf = (draft: Draft, { priority, since }: Pick<Waiter, 'priority' | 'since'>): number =>
   Math.max(0, LOCK_PRIORITIES.indexOf(priority) - Math.max(0, Math.floor((draft.now - since) / STEP_MS)));

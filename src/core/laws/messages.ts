@@ -199,8 +199,6 @@ export type TaskMessage =
       readonly detail: Readonly<Record<string, unknown>>;
     };
 
-export type MessageType = TaskMessage['type'];
-
 export type GraphMessage =
   /** The blocks of one report, all of them or none; what is unsure, or needs a yes, becomes a question. */
   | {

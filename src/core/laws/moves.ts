@@ -17,7 +17,7 @@ export const MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   cancelled: [],
 };
 
-export const mayMove = (from: TaskStatus, to: TaskStatus): boolean => MOVES[from].includes(to);
+const mayMove = (from: TaskStatus, to: TaskStatus): boolean => MOVES[from].includes(to);
 
 export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | undefined): Decision {
   if (task.status === to) return same(task.id);

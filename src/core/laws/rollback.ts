@@ -13,7 +13,7 @@ type Of<T extends SessionMessage['type']> = Extract<SessionMessage, { type: T }>
 
 const MOST_CHECKPOINTS = 500;
 
-export const checkpointId = (number: number): string => `cp_${String(number).padStart(3, '0')}`;
+const checkpointId = (number: number): string => `cp_${String(number).padStart(3, '0')}`;
 
 export function takeCheckpoint(
   draft: Draft,

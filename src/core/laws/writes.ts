@@ -7,7 +7,7 @@ import type { Task } from '../task.ts';
 
 type Find = (id: string) => Task | undefined;
 
-export interface InTheWay {
+interface InTheWay {
   readonly task: Task;
   /** What it writes there. */
   readonly path: string;

@@ -36,10 +36,10 @@ const count = z.int().min(0);
 const item = z.string().max(LIMITS.item);
 const reason = z.string().max(LIMITS.reason);
 
-export const TaskId = z.string().regex(TASK_ID);
+const TaskId = z.string().regex(TASK_ID);
 export const Time = z.iso.datetime({ offset: true, local: true });
 /** How aof says that it is over; there is no `failed` here (DECISIONS §1). */
-export const AofOutcome = z.enum(['done', 'blocked', 'needs_review', 'partial']);
+const AofOutcome = z.enum(['done', 'blocked', 'needs_review', 'partial']);
 
 /** zod looks at the length first: a list of five million items is one problem, not five million. */
 const list = (most: number) => z.array(item).max(most);
@@ -82,15 +82,15 @@ const answer = {
   notes: z.string().max(LIMITS.notes).optional(),
 };
 
-export const HandoffAccepted = z.looseObject(answer);
+const HandoffAccepted = z.looseObject(answer);
 
 /** `status` is where the child goes: `blocked` unless the rejecter says it is not theirs, which is `ready`. */
-export const HandoffRejected = z.looseObject({ ...answer, status: z.enum(['blocked', 'ready']).optional() });
+const HandoffRejected = z.looseObject({ ...answer, status: z.enum(['blocked', 'ready']).optional() });
 
 /** What a status.update is about; one of these must be there. */
 const NEWS = ['status', 'progress', 'blockers', 'notes'] as const;
 
-export const StatusUpdate = z
+const StatusUpdate = z
   .looseObject({
     taskId: TaskId.optional(),
     agentId: name.optional(),

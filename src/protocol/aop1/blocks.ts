@@ -7,8 +7,8 @@
  */
 import { stripAnsi } from '../text/clean.ts';
 
-export const MARKERS = ['START', 'TASK', 'SUMMARY', 'DETAILS_FILE', 'METRICS', 'STATUS', 'END'] as const;
-export type Marker = (typeof MARKERS)[number];
+const MARKERS = ['START', 'TASK', 'SUMMARY', 'DETAILS_FILE', 'METRICS', 'STATUS', 'END'] as const;
+type Marker = (typeof MARKERS)[number];
 
 /** Far above every limit: what is longer is an error anyway, and its length is what matters. */
 const MAX_VALUE_CHARS = 65_536;

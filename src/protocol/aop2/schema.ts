@@ -20,9 +20,9 @@ const count = z.int().min(0);
 const amount = z.number().min(0);
 const percentage = z.number().min(0).max(100);
 
-export const Role = z.enum(['ORCHESTRATOR', 'EXECUTOR', 'SPECIALIST']);
+const Role = z.enum(['ORCHESTRATOR', 'EXECUTOR', 'SPECIALIST']);
 export const Provider = z.enum(['CLAUDE', 'CODEX', 'GEMINI', 'OPENCODE', 'LOCAL', 'OTHER']);
-export const Category = z.enum([
+const Category = z.enum([
   'ANALYSIS',
   'CODE_GENERATION',
   'CODE_REFACTORING',
@@ -33,31 +33,25 @@ export const Category = z.enum([
   'REVIEW',
   'OTHER',
 ]);
-export const Complexity = z.enum(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
-export const Priority = z.enum(['LOW', 'NORMAL', 'HIGH', 'CRITICAL']);
-export const WorkflowPattern = z.enum(['SINGLE', 'CHAIN', 'PARALLEL', 'MAP_REDUCE', 'HIERARCHICAL']);
-export const Network = z.enum(['NONE', 'RESTRICTED', 'FULL']);
-export const ExecutionProfile = z.enum(['fast', 'balanced', 'thorough']);
-export const State = z.enum(['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED', 'SKIPPED']);
-export const FinalSignal = z.enum(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILURE', 'ABORTED']);
-export const CheckpointStatus = z.enum(['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED']);
-export const RecoveryStrategy = z.enum(['RETRY', 'ABORT', 'CONTINUE', 'SKIP']);
-export const SnapshotStrategy = z.enum(['COPY', 'GIT_STASH', 'DIFF', 'NONE']);
-export const FallbackTrigger = z.enum([
-  'TIMEOUT',
-  'FIRST_ERROR',
-  'CRITICAL_ERROR',
-  'ALL_ERRORS',
-  'COST_LIMIT_EXCEEDED',
-]);
-export const OnFailure = z.enum(['REPORT_AND_CONTINUE', 'ABORT_SESSION', 'RETRY']);
-export const OnHeartbeatFailure = z.enum(['ABORT', 'WARN', 'CONTINUE']);
-export const ArtifactStatus = z.enum(['CREATED', 'UPDATED', 'DELETED', 'UNCHANGED']);
-export const Expects = z.enum(['EXIT_CODE_0', 'MATCH_FOUND', 'NO_MATCH', 'FILE_EXISTS']);
+const Complexity = z.enum(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL']);
+const Priority = z.enum(['LOW', 'NORMAL', 'HIGH', 'CRITICAL']);
+const WorkflowPattern = z.enum(['SINGLE', 'CHAIN', 'PARALLEL', 'MAP_REDUCE', 'HIERARCHICAL']);
+const Network = z.enum(['NONE', 'RESTRICTED', 'FULL']);
+const ExecutionProfile = z.enum(['fast', 'balanced', 'thorough']);
+const State = z.enum(['PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED', 'SKIPPED']);
+const FinalSignal = z.enum(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILURE', 'ABORTED']);
+const CheckpointStatus = z.enum(['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED']);
+const RecoveryStrategy = z.enum(['RETRY', 'ABORT', 'CONTINUE', 'SKIP']);
+const SnapshotStrategy = z.enum(['COPY', 'GIT_STASH', 'DIFF', 'NONE']);
+const FallbackTrigger = z.enum(['TIMEOUT', 'FIRST_ERROR', 'CRITICAL_ERROR', 'ALL_ERRORS', 'COST_LIMIT_EXCEEDED']);
+const OnFailure = z.enum(['REPORT_AND_CONTINUE', 'ABORT_SESSION', 'RETRY']);
+const OnHeartbeatFailure = z.enum(['ABORT', 'WARN', 'CONTINUE']);
+const ArtifactStatus = z.enum(['CREATED', 'UPDATED', 'DELETED', 'UNCHANGED']);
+const Expects = z.enum(['EXIT_CODE_0', 'MATCH_FOUND', 'NO_MATCH', 'FILE_EXISTS']);
 
 /** HARD limits that a schema can state (contract §4); the byte limits are in `limits.ts`. */
-export const MAX_INPUTS = 100;
-export const MAX_EXPECTED_OUTPUTS = 50;
+const MAX_INPUTS = 100;
+const MAX_EXPECTED_OUTPUTS = 50;
 
 const header = {
   aop_version: z.string().regex(/^2\./),
@@ -266,7 +260,7 @@ const eventHeader = {
 const event = <N extends string, S extends z.ZodRawShape>(kind: N, shape: S) =>
   core({ ...eventHeader, event: z.literal(kind), session_id: name, ...shape });
 
-export const HeartbeatEvent = event('HEARTBEAT', {
+const HeartbeatEvent = event('HEARTBEAT', {
   task_id: name,
   agent: name,
   progress_percentage: percentage.optional(),
@@ -274,7 +268,7 @@ export const HeartbeatEvent = event('HEARTBEAT', {
   current_checkpoint: text.optional(),
 });
 
-export const ProgressUpdateEvent = event('PROGRESS_UPDATE', {
+const ProgressUpdateEvent = event('PROGRESS_UPDATE', {
   task_id: name,
   agent: name,
   progress: core({
@@ -286,7 +280,7 @@ export const ProgressUpdateEvent = event('PROGRESS_UPDATE', {
   }).optional(),
 });
 
-export const PriorityEscalationEvent = event('PRIORITY_ESCALATION', {
+const PriorityEscalationEvent = event('PRIORITY_ESCALATION', {
   task_id: name.optional(),
   old_priority: Priority.optional(),
   new_priority: Priority.optional(),
@@ -294,7 +288,7 @@ export const PriorityEscalationEvent = event('PRIORITY_ESCALATION', {
   escalated_by: text.optional(),
 });
 
-export const RollbackInitiatedEvent = event('ROLLBACK_INITIATED', {
+const RollbackInitiatedEvent = event('ROLLBACK_INITIATED', {
   task_id: name.optional(),
   trigger: text.optional(),
   artifacts_rolled_back: z
@@ -314,7 +308,7 @@ export const VersionFallbackEvent = core({
 });
 
 /** Free beyond its ids; `extensions` keep their rule. */
-export const SessionFinalReportEvent = z.looseObject({
+const SessionFinalReportEvent = z.looseObject({
   ...eventHeader,
   event: z.literal('SESSION_FINAL_REPORT'),
   session_id: name,
@@ -334,5 +328,3 @@ export type TaskMessage = z.infer<typeof TaskMessage>;
 export type ResponseMessage = z.infer<typeof ResponseMessage>;
 export type EventMessage = z.infer<typeof EventMessage>;
 export type VersionFallbackEvent = z.infer<typeof VersionFallbackEvent>;
-export type Network = z.infer<typeof Network>;
-export type FallbackTrigger = z.infer<typeof FallbackTrigger>;

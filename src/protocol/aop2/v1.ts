@@ -9,9 +9,6 @@ const LABELLED = /^(task|objective|agent|executor|context|requirements):(.*)$/i;
 
 export type V1Prompt = Readonly<Record<Label, string | null>> & { readonly text: string };
 
-/** Whether a line makes the text around it a v1 prompt. */
-export const isV1Line = (line: string): boolean => LABELLED.test(line);
-
 /** The labelled values of a prompt: each from its label to the next one; of two equal labels the first counts. */
 export function readV1(text: string): V1Prompt {
   const values: Record<Label, string | null> = {

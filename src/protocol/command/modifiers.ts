@@ -3,7 +3,7 @@ import { error, type Problem } from '../../core/problem.ts';
 import { quote } from '../text/quote.ts';
 import { isLimitWord, type Limit, MAX_LIMIT } from './command.ts';
 
-export interface Modifiers {
+interface Modifiers {
   /** What is left of the line for the parameters. */
   readonly segments: readonly string[];
   readonly limit: Limit;

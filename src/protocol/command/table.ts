@@ -11,9 +11,9 @@ export const STATE_VALUE_TOKENS = 30;
 /** §6. */
 export const STATE_KEYS = 20;
 /** §12: seconds, for locks and waits. */
-export const DEFAULT_TIMEOUT = '300';
+const DEFAULT_TIMEOUT = '300';
 /** DECISIONS §11. */
-export const DEFAULT_PRIORITY = 'P2';
+const DEFAULT_PRIORITY = 'P2';
 /** §3: bullets of `#HELP` and of `#HELP:<category>`. */
 export const HELP_ITEMS = 10;
 export const HELP_CATEGORY_ITEMS = 6;

@@ -6,7 +6,7 @@ export const PROTOCOL_VERSION = '1.1.0';
 /** The answer to `#VERSION`. */
 export const VERSION_REPLY = `v${PROTOCOL_VERSION}`;
 
-export type Support = 'full' | 'none';
+type Support = 'full' | 'none';
 export interface Compatibility {
   readonly version: string;
   readonly core: Support;

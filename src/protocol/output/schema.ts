@@ -78,7 +78,7 @@ export const AddNode = z.looseObject({
 });
 
 /** Only what changes is given. */
-export const UpdateNode = z.looseObject({
+const UpdateNode = z.looseObject({
   type: z.literal('update_node'),
   node_id: NodeId,
   node_type: name.nullish(),
@@ -89,8 +89,8 @@ export const UpdateNode = z.looseObject({
 });
 
 const edge = { source: NodeId, target: NodeId, relation: name.nullish() };
-export const AddEdge = z.looseObject({ type: z.literal('add_edge'), ...edge });
-export const UpdateEdge = z.looseObject({ type: z.literal('update_edge'), ...edge });
+const AddEdge = z.looseObject({ type: z.literal('add_edge'), ...edge });
+const UpdateEdge = z.looseObject({ type: z.literal('update_edge'), ...edge });
 
 export const GraphUpdate = z.discriminatedUnion('type', [AddNode, UpdateNode, AddEdge, UpdateEdge]);
 

@@ -372,7 +372,7 @@ function byType(sources: readonly Source[]): Record<string, string[]> {
   return groups;
 }
 
-export const createdByOf = (type: string): string => (type === DESIGN ? 'design-bridge' : 'bridge');
+const createdByOf = (type: string): string => (type === DESIGN ? 'design-bridge' : 'bridge');
 
 function metaOf({ type, sources, confidence }: SummaryRequest): {
   created_by: string;

@@ -26,7 +26,7 @@ const OBJECT = 0x7b; // {
 const ARRAY = 0x5b; // [
 
 /** An object within the value that begins at the margin of a line: a message of its own, if the value around it never ends. */
-export interface Inner {
+interface Inner {
   readonly firstLine: number;
   readonly lastLine: number;
   /** The index behind it in its last line. */

@@ -7,7 +7,7 @@ import { type Fields, isFields, parseJson } from '../text/fields.ts';
 import { BROKEN, createJsonScan, type JsonScan, OPEN, scanJson } from './json-end.ts';
 import { MAX_LINE } from './lines.ts';
 
-export interface JsonSink {
+interface JsonSink {
   /** A message: the object, and its text as received. */
   value(owner: JsonDialect, value: Fields, received: string, line: number): void;
   /** A mark and then something that is no JSON. */
@@ -20,7 +20,7 @@ export interface JsonSink {
   again(line: string, number: number): void;
 }
 
-export interface JsonPieces {
+interface JsonPieces {
   readonly isOpen: boolean;
   /** @param start where in the line the value begins; @param mark whose mark stands before it */
   open(line: string, start: number, number: number, mark: MarkedDialect | null): void;

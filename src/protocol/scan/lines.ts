@@ -16,7 +16,7 @@ export interface LineSink {
   passed(): void;
 }
 
-export interface LineCutter {
+interface LineCutter {
   feed(text: string): void;
   end(): void;
 }

@@ -59,7 +59,7 @@ FIRST[0x7b] = BRACE;
 /** A line of white space alone. */
 export const BLANK = 0;
 /** A line that begins nothing. */
-export const PLAIN = 1;
+const PLAIN = 1;
 /** A line to be looked at. */
 export const MAYBE = 2;
 

@@ -29,7 +29,7 @@ export type Piece = { readonly line: number } & (
   | { readonly kind: 'aop1'; readonly found: Aop1Found }
 );
 
-export interface Scanner extends LineSink {
+interface Scanner extends LineSink {
   /** Whether a line of a v1 prompt was seen. */
   readonly sawV1: boolean;
   /** Emits what only the whole text decides: the aop1 report, and unknown commands. */

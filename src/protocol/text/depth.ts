@@ -2,7 +2,7 @@
 export const MAX_DEPTH = 64;
 
 /** What is unusual about the shape of a decoded value; `proto` is a key `__proto__` of its own, harmless as data. */
-export type Shape = 'plain' | 'proto' | 'too-deep';
+type Shape = 'plain' | 'proto' | 'too-deep';
 
 /** Whether a value nests deeper than `MAX_DEPTH` or refers to itself (which is the same to a reader), or has a `__proto__`. */
 export const shapeOf = (value: unknown): Shape => (isObject(value) ? walk(value, 1) : 'plain');

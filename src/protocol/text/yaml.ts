@@ -9,7 +9,7 @@ const MAX_ALIASES = 100;
 /** The parser recurses per level of nesting. No text that nests deeper than this is given to it. */
 const MAX_OPEN = 256;
 
-export type Yaml = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
+type Yaml = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
 
 const broken = (reason: string): Yaml => ({ ok: false, reason });
 

@@ -40,7 +40,7 @@ export interface ApiOptions {
   readonly stallMs?: number;
 }
 
-export type HttpApi = Hono<{ Bindings: HttpBindings }>;
+type HttpApi = Hono<{ Bindings: HttpBindings }>;
 type Given = Context<{ Bindings: HttpBindings }>;
 
 /** The document describes itself, so that all there is stands in it. */

@@ -7,11 +7,11 @@ import { type EventJson, eventsOf } from '../../core/task-json.ts';
 import type { Host } from '../../runtime/host.ts';
 
 /** An event and how it goes over the wire; made once for all readers. */
-export interface Told {
+interface Told {
   readonly event: EventJson;
   readonly frame: string;
 }
-export interface ToldRecord {
+interface ToldRecord {
   readonly seq: number;
   readonly told: readonly Told[];
 }

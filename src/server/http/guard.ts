@@ -11,14 +11,14 @@ const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 const ANY = ['0.0.0.0', '::'];
 
 /** The names by which we may be called, where `bound` is what we listen on. A number is always itself: nobody can make it point here. */
-export function allowedHosts(bound: string): (name: string) => boolean {
+function allowedHosts(bound: string): (name: string) => boolean {
   const own = bound.toLowerCase();
   const isEverywhere = ANY.includes(own);
   const names = new Set([...LOOPBACK, ...(isEverywhere ? [hostname().toLowerCase()] : [own])]);
   return (name) => names.has(name) || (isEverywhere && isIP(name) !== 0);
 }
 
-export interface Guard {
+interface Guard {
   /** Throws where the request is not for us, or comes from a page that is not ours. */
   checkPlace(headers: Headers): void;
   /** Throws where there is no token, or a wrong one. */

@@ -9,7 +9,7 @@ import { HealthShape } from './schemas.ts';
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Requests by method, route and status. */
-export interface Requests {
+interface Requests {
   count(method: string, route: string, status: number): void;
   all(): Iterable<readonly [labels: string, count: number]>;
 }

@@ -17,7 +17,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   readonly port: number;
   /** Asked once it is known where we listen. */

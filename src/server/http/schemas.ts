@@ -6,8 +6,8 @@ import { ANSWER_STATUSES } from '../../runtime/answer-meaning.ts';
 const text = z.string().min(1);
 const most = (chars: number): z.ZodString => text.max(chars);
 
-export const Status = z.enum(TASK_STATUSES);
-export const Priority = z.enum(TASK_PRIORITIES);
+const Status = z.enum(TASK_STATUSES);
+const Priority = z.enum(TASK_PRIORITIES);
 
 export const TaskShape = z
   .looseObject({
@@ -45,7 +45,7 @@ export const EventShape = z
   })
   .meta({ id: 'Event' });
 
-export const RunShape = z
+const RunShape = z
   .looseObject({
     id: z.string(),
     attempt: z.int(),

@@ -2,7 +2,7 @@
  * Long answers, made as fast as they are read: the next piece is asked for when the one before is out. Whoever does not read has one piece of
  * ours and what the system holds for him, and is sent away after a while.
  */
-export interface StreamOptions {
+interface StreamOptions {
   readonly type: string;
   /** How long one piece may wait for its reader. */
   readonly stallMs: number;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
 import type { HttpDoor } from '../../runtime/host.ts';
 
-export interface RunCaller {
+interface RunCaller {
   readonly kind: 'run';
   readonly run: string;
   readonly task: string;

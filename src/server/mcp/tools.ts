@@ -17,7 +17,7 @@ import {
   words,
 } from './shown.ts';
 
-export interface ToolResult {
+interface ToolResult {
   readonly structured: Readonly<Record<string, unknown>>;
   readonly text: string;
 }

@@ -6,7 +6,7 @@ import type { Layout } from './layout.ts';
 import type { StoredText } from './record.ts';
 
 /** In bytes of UTF-8. */
-export const MOST_INLINE = 16 * 1024;
+const MOST_INLINE = 16 * 1024;
 
 const pathOf = (layout: Layout, sha256: string): string => join(layout.content, sha256.slice(0, 2), sha256);
 

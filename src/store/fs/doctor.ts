@@ -43,5 +43,3 @@ function isJson(bytes: Uint8Array): boolean {
     return false;
   }
 }
-
-export type { Check };

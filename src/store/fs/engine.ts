@@ -43,7 +43,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly disk: Disk;
   readonly layout: Layout;
   readonly now: () => number;

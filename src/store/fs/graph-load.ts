@@ -10,7 +10,7 @@ import { type Damage, damaged } from './load.ts';
 import { placeOf } from './place.ts';
 import { changesGraph, decodeLine, GRAPH_FIELD, isEnded, type Line, startOfLine } from './record.ts';
 
-export interface LoadedGraph {
+interface LoadedGraph {
   readonly graph: Graph;
   readonly places: Map<string, number>;
   readonly base: number;

@@ -55,7 +55,7 @@ export function cutBehind(
 }
 
 /** The record at a place that another record or the snapshot names. */
-export function recordAt(disk: Disk, layout: Layout, place: number): Line | null {
+function recordAt(disk: Disk, layout: Layout, place: number): Line | null {
   for (const { text } of linesOf(disk, fileOf(layout, dayAt(place)), offsetAt(place))) return decodeLine(text);
   return null;
 }

@@ -36,7 +36,7 @@ export interface Written {
   readonly seq: number;
 }
 
-export interface JournalHooks {
+interface JournalHooks {
   /** Records have their numbers, and the state is just behind the last of them; they are not durable yet. */
   onNumbered(): void;
   onDurable(written: readonly Written[]): void;

@@ -31,7 +31,7 @@ export interface Loaded {
   readonly tail: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Passes over what is damaged. */
   readonly tolerant?: boolean;
 }

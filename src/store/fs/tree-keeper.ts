@@ -25,7 +25,7 @@ export interface TreeKeeper {
   close(): Promise<void>;
 }
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly disk: Disk;
   readonly layout: Layout;
   readonly reader: Reader;

@@ -20,7 +20,7 @@ import type { TreeWorker } from './tree/worker.ts';
 import { applyJobs, type Job, type JobResult } from './tree/writer.ts';
 
 /** What the tree needs to know of the store. */
-export interface TreeSource {
+interface TreeSource {
   readonly disk: Disk;
   readonly layout: Layout;
   readonly state: () => State;
@@ -48,7 +48,7 @@ export interface TreeProblem {
   readonly reason: string;
 }
 
-export interface TreeSync {
+interface TreeSync {
   /** Records are durable. */
   follow(written: readonly Written[]): void;
   /** These tasks are to be written again, wherever their files are. */

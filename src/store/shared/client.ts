@@ -8,7 +8,7 @@ import type { StreamQuery } from './streams.ts';
 import type { CallName, Hello, Peer, Reply, Request } from './wire.ts';
 import { checkedLine, fromWireError, GONE, LONGEST_LINE, trimArgs, WIRE_VERSION } from './wire.ts';
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly place: Place;
   /** Where to try: the place's own socket, or the one that the owner says it has. */
   readonly path: string;

@@ -11,7 +11,7 @@ import { describeOwner, readOwner } from './owner-file.ts';
 import type { Place } from './place.ts';
 import type { Peer } from './wire.ts';
 
-export interface ElectionOptions {
+interface ElectionOptions {
   readonly place: Place;
   readonly lock: LockKind;
   readonly openOwner: () => Promise<Store>;

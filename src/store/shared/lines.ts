@@ -1,5 +1,5 @@
 /** Bytes to lines, with a bound: a line that is too long is skipped to its end, and told. */
-export interface LineHandler {
+interface LineHandler {
   line(text: string): void;
   /** Once for each line over the limit, when the limit is passed. */
   tooLong(): void;

@@ -6,7 +6,7 @@ import { doesFollow } from './streams.ts';
 import type { Peer } from './wire.ts';
 import { checkedLine } from './wire.ts';
 
-export interface OpenStreams {
+interface OpenStreams {
   open(n: number, query: StreamQuery): void;
   /** False where there is no such stream, or its last page is still being read. */
   next(n: number): boolean;

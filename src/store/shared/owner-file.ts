@@ -11,19 +11,19 @@ import type { Place } from './place.ts';
 import type { ProcessMark, Where } from './system.ts';
 import { here, isMark, isSameWhere, stateOf, thisProcess } from './system.ts';
 
-export interface OwnerNote extends ProcessMark, Where {
+interface OwnerNote extends ProcessMark, Where {
   /** The folder and the socket as the owner knows them. */
   readonly dir: string;
   readonly socket: string;
 }
 
-export interface OwnerFile {
+interface OwnerFile {
   /** Whether another owner has put its name there since: this process was asleep for too long. */
   lostTo(): OwnerNote | null;
   remove(): void;
 }
 
-export interface OwnerTimes {
+interface OwnerTimes {
   readonly refreshMs: number;
   readonly staleMs: number;
 }

@@ -9,7 +9,7 @@ import { startStream } from './streams.ts';
 import type { Peer } from './wire.ts';
 import { CALLS } from './wire.ts';
 
-export interface OwnerOptions {
+interface OwnerOptions {
   readonly place: Place;
   readonly lock: Lock;
   readonly openOwner: () => Promise<Store>;

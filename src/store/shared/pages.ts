@@ -1,7 +1,7 @@
 /** Cuts a stream into pages, each read only when it is asked for. */
 
 /** Items as the JSON that is sent, so that none is written out twice. */
-export interface Page {
+interface Page {
   readonly items: readonly string[];
   readonly end: boolean;
 }

@@ -22,7 +22,7 @@ const LONGEST_SOCKET_PATH = 103;
 
 const digestOf = (...parts: readonly string[]): string => hash('sha256', parts.join('\0'), 'hex');
 
-export interface PlaceOptions {
+interface PlaceOptions {
   readonly dir: string;
   readonly secret: string;
   readonly runtimeDir?: string;

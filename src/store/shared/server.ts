@@ -7,7 +7,7 @@ import { serveConnection } from './connection.ts';
 import type { Place } from './place.ts';
 import type { Peer } from './wire.ts';
 
-export interface RequestServer {
+interface RequestServer {
   /** Begins to answer, those first who came while the store was being opened. */
   open(owner: Peer): void;
   /** Takes no more requests and waits for those under way. Who is connected stays so. */

@@ -25,7 +25,7 @@ export type Request =
   | { readonly n: number; readonly next: true }
   | { readonly n: number; readonly stop: true };
 
-export interface WireError {
+interface WireError {
   readonly code: string;
   readonly message: string;
   readonly hint: string | null;

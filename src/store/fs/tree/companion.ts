@@ -4,7 +4,7 @@ import { type Batch, folderAt, NOT_A_FILE, NOT_A_FOLDER, type Obstacle, refuse, 
 import { companionFolder, statusFolder, taskFile } from './paths.ts';
 import { asBuffer } from './stamp.ts';
 
-export const COMPANION_PARTS = ['inputs', 'work', 'outputs'] as const;
+const COMPANION_PARTS = ['inputs', 'work', 'outputs'] as const;
 
 /** Made when a run starts: the agent finds its inputs, and has where to put what it makes. */
 export function makeParts(batch: Batch, folder: string): Obstacle | null {

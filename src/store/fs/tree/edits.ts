@@ -27,7 +27,7 @@ export interface Changes {
   readonly body?: string;
 }
 
-export interface Edit {
+interface Edit {
   readonly changes: Changes;
   /** The fields that are not a person's to change, and were changed; as paths (`metadata.attempts`). */
   readonly putBack: readonly string[];

@@ -1,5 +1,5 @@
 /** Where the files of tasks are in a data folder, and which names there are not a task's. */
-import { isTaskId, TASK_STATUSES, type TaskStatus } from '../../../core/task.ts';
+import { TASK_STATUSES, type TaskStatus } from '../../../core/task.ts';
 
 export const tasksFolder = (root: string): string => `${root}/tasks`;
 export const statusFolder = (root: string, status: TaskStatus): string => `${root}/tasks/${status}`;
@@ -35,6 +35,3 @@ export const stemOf = (name: string): string => name.slice(0, -'.md'.length);
 /** Hidden files, what editors leave while they work (`.#x.md`, `#x.md#`, `x.md~`, `.x.md.swp`), and all that is not `.md`. */
 export const isForeignName = (name: string): boolean =>
   !name.endsWith('.md') || name.length === '.md'.length || /^(?:\.|~|#)/.test(name);
-
-/** A companion folder's name is the id alone. */
-export const isCompanionName = (name: string): boolean => isTaskId(name);

@@ -76,7 +76,7 @@ export type Finding =
   | { readonly kind: 'unreadable'; readonly id: string | null; readonly path: string; readonly reason: string };
 
 /** The most that is read of a task file. */
-export const MOST_BYTES = 10 * 1024 * 1024;
+const MOST_BYTES = 10 * 1024 * 1024;
 
 interface Look {
   readonly disk: Disk;
