@@ -11,7 +11,7 @@ import { pause } from './waiting.ts';
 import { belonging, type Known } from './watch.ts';
 
 /** A program as it was started. Its pid is also the number of its group and its session. */
-interface Tree {
+export interface Tree {
   readonly program: ProcessMark;
   readonly mark: string;
   /** Its own ends of its output. */
