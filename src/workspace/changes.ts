@@ -12,7 +12,9 @@ import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../core/errors.ts';
 import { isBelow } from '../process/files.ts';
 import { type GitInfo, gitBytes, gitText, startGit } from './git.ts';
+import { notBelow, notNested } from './left-out.ts';
 import { resolveIn } from './paths.ts';
+import { noteSubmodules, scopeOf } from './working-tree.ts';
 
 interface ChangesInput {
   /** Its real path; so are all the others. */
@@ -85,31 +87,23 @@ async function lookAtRepository({ workspace, dataDir, scratch }: ChangesInput, g
     const seconds = Math.floor(found.mtimeMs / 1000) - 1;
     await utimes(index, seconds, seconds);
   }
-  const isInside = isBelow(dataDir, [workspace]);
-  return {
-    env: {
-      GIT_DIR: git.gitDir,
-      GIT_WORK_TREE: git.root,
-      GIT_INDEX_FILE: index,
-      GIT_OBJECT_DIRECTORY: join(scratch, 'objects'),
-      GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteAlternate(join(git.commonDir, 'objects')),
-      // The one place where a path has to say what it is not.
-      GIT_LITERAL_PATHSPECS: '0',
-    },
-    paths: async () => ['--', '.', ...(isInside ? [notBelow(relative(workspace, dataDir))] : [])],
+  const scope = await scopeOf(git, workspace, [dataDir]);
+  const env = {
+    GIT_DIR: git.gitDir,
+    GIT_WORK_TREE: git.root,
+    GIT_INDEX_FILE: index,
+    GIT_OBJECT_DIRECTORY: join(scratch, 'objects'),
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteAlternate(join(git.commonDir, 'objects')),
+    // The one place where a path has to say what it is not.
+    GIT_LITERAL_PATHSPECS: '0',
   };
-}
-
-/**
- * All below a path left out, as a pattern: git refuses to add anything where a path that is left out is ignored as well, and knows it by its plain
- * name only.
- */
-function notBelow(path: string): string {
-  const plain = [...path].map((c, i) => {
-    if (i === 0) return `[${/[!^\]\\-]/.test(c) ? '\\' : ''}${c}]`;
-    return /[*?[\]\\]/.test(c) ? `\\${c}` : c;
-  });
-  return `:(exclude,glob)${plain.join('')}/**`;
+  return {
+    env,
+    async paths() {
+      await noteSubmodules(scope, env);
+      return ['--', '.', ...scope.left.map(notBelow), ...(await notNested(git, env))];
+    },
+  };
 }
 
 /** A list with `:` between, in which a quoted item stands for itself. */
@@ -151,7 +145,7 @@ async function writePatch(
   const only = places.filter((place) => isBelow(place, [workspace])).map((place) => relative(workspace, place) || '.');
   const args = [
     ...['diff-tree', '-r', '-p', '--binary', '--full-index', '--no-renames', '--no-color', '--no-ext-diff'],
-    ...['--no-textconv', '--src-prefix=a/', '--dst-prefix=b/', from, to, '--'],
+    ...['--no-textconv', '--submodule=short', '--src-prefix=a/', '--dst-prefix=b/', from, to, '--'],
     ...(only.length === 0 || only.includes('.') ? ['.'] : only),
   ];
   const program = await startGit(workspace, args, null, { ...env, GIT_LITERAL_PATHSPECS: '1' });

@@ -9,7 +9,8 @@
 import { BatonError } from '../core/errors.ts';
 import { type GitInfo, git, gitBytes, gitText } from './git.ts';
 import { repositoryOf, underWay } from './git-state.ts';
-import { at, type Bytes, statAt, toBytes, toText } from './tree.ts';
+import { notBelow, notNested } from './left-out.ts';
+import { type Bytes, toText } from './tree.ts';
 import { entriesOf, inScope, lookAtTree, type Scope, SUBMODULE, scopeOf } from './working-tree.ts';
 import { slugOf } from './worktree.ts';
 
@@ -172,40 +173,12 @@ async function commitOnBranch(info: GitInfo, scope: Scope, message: string): Pro
   }
   const env = { GIT_DIR: gitDir, GIT_WORK_TREE: root, GIT_LITERAL_PATHSPECS: '0' };
   const folder = scope.prefix === '' ? ':(top)' : `:(top,literal)${toText(scope.prefix)}`;
-  const left = [
-    ...scope.left.flatMap((path) => [notBelow(toText(path))]),
-    ...(await nestedIn(info, env)).map((path) => `:(top,literal,exclude)${toText(path)}`),
-  ];
+  const left = [...scope.left.map(notBelow), ...(await notNested(info, env))];
   await gitText(root, ['-c', 'core.safecrlf=false', 'add', '-A', '--', folder, ...left], { env });
   await gitText(root, ['commit', '-q', '--no-verify', '--allow-empty', '--cleanup=verbatim', '-F', '-'], {
     env,
     stdin: message,
   });
-}
-
-/** All below a path left out, as a pattern: git adds nothing where a path that is left out by its plain name is ignored as well. */
-function notBelow(path: string): string {
-  const plain = [...path].map((c, i) => {
-    if (i === 0) return `[${/[!^\]\\-]/.test(c) ? '\\' : ''}${c}]`;
-    return /[*?[\]\\]/.test(c) ? `\\${c}` : c;
-  });
-  return `:(top,exclude,glob)${plain.join('')}/**`;
-}
-
-/** Repositories inside this one: git would ask them what has changed, and so start what their settings name. They stay as the index has them. */
-async function nestedIn({ root }: GitInfo, env: Readonly<Record<string, string>>): Promise<Bytes[]> {
-  const list = async (args: readonly string[]): Promise<string[]> =>
-    (await gitBytes(root, ['ls-files', '-z', ...args], { env })).toString('latin1').split('\0');
-  const modules = (await list(['-s']))
-    .filter((line) => line.startsWith(`${SUBMODULE} `))
-    .map((line) => line.slice(line.indexOf('\t') + 1));
-  // Of what is not known yet, a folder that is named with a slash at its end is looked at as a whole: a repository of its own.
-  const others = (await list(['--others', '--exclude-standard'])).filter((name) => name.endsWith('/'));
-  const nested: Bytes[] = [];
-  for (const name of [...modules, ...others.map((name) => name.slice(0, -1))]) {
-    if ((await statAt(at(toBytes(root), `${name}/.git`))) !== null) nested.push(name);
-  }
-  return nested;
 }
 
 /** The number of the session's latest checkpoint; 0 where it has none. */

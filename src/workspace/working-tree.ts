@@ -252,6 +252,12 @@ async function submodules(scope: Scope, entries: readonly Known[]): Promise<stri
   return lines;
 }
 
+/** Writes the commits that submodules are at now into a private index. */
+export async function noteSubmodules(scope: Scope, env: Env): Promise<void> {
+  const { root } = scope.info;
+  await edit(root, env, await submodules(scope, await known(root, env)));
+}
+
 async function changedIn(
   scope: Scope,
   env: Env,
