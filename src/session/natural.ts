@@ -4,7 +4,7 @@
  */
 import type { Command } from '../protocol/command/command.ts';
 import { encodeCommand } from '../protocol/command/encode.ts';
-import { effectOf } from '../protocol/command/table.ts';
+import { COMMANDS, effectOf, formOf, isBuiltIn } from '../protocol/command/table.ts';
 import {
   nothingDone,
   notLater,
@@ -153,8 +153,11 @@ function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
 }
 
 /** In a message it may be said of anything. */
-const isMessage = ({ first }: Clause): boolean =>
-  first?.kind === 'do' && first.commands.every(({ name }) => name === 'DIRECT' || name === 'BROADCAST');
+const isMessage = ({ first }: Clause): boolean => first?.kind === 'do' && first.commands.every(isLetter);
+
+/** What ends in free words for others. */
+const isLetter = ({ name, params }: Command): boolean =>
+  isBuiltIn(name) && COMMANDS[name].category === 'messages' && formOf(name, params)?.params.at(-1)?.absorbs === true;
 
 /**
  * Whether a piece begins a wish of its own. Behind a task or a message, `and …` belongs to it unless somebody is given a task; `then …` begins

@@ -1,6 +1,6 @@
 /** CLI.md: names, shapes and exit codes that scripts rely on. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -40,11 +40,14 @@ describe('baton', () => {
     expect(await batonHere(['--version'])).toMatchObject({ exit: 0, out: `${VERSION}\n` });
   });
 
-  test('--help lists the commands, and each has help of its own', async () => {
+  test('--help lists the commands; each has help of its own, and is in the README', async () => {
     const help = await batonHere(['--help']);
     expect(help.exit).toBe(0);
-    for (const command of ['check', 'convert', 'schema', 'prompt', 'demo', 'run', 'work', 'logs', 'report']) {
-      expect(help.out).toContain(`  ${command}`);
+    const commands = [...help.out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
+    expect(commands).toEqual(expect.arrayContaining(['check', 'convert', 'schema', 'prompt', 'demo', 'run', 'work']));
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll('\\|', ' baton ');
+    for (const command of commands.filter((name) => name !== 'help')) {
+      expect(readme).toContain(`baton ${command}`);
       const own = await batonHere([command, '--help']);
       expect([own.exit, own.out.startsWith(`Usage: baton ${command}`)]).toEqual([0, true]);
     }

@@ -1,35 +1,31 @@
-/** One meaning, every dialect: a Report is written in each of the four, read back, and what differs is what was listed as lost. */
+/** One meaning, every dialect: a Report is written in each that has one, read back, and what differs is what was listed as lost. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../src/core/report.ts';
-import * as aof from '../../src/protocol/aof/index.ts';
 import * as aop1 from '../../src/protocol/aop1/index.ts';
 import * as aop2 from '../../src/protocol/aop2/index.ts';
 import { convert, lastReport } from '../../src/protocol/convert.ts';
 import { detect, type Found } from '../../src/protocol/detect.ts';
-import type { Target } from '../../src/protocol/dialects.ts';
-import * as output from '../../src/protocol/output/index.ts';
+import { REPORTS, type Target } from '../../src/protocol/dialects.ts';
+import { PARTS } from '../../src/protocol/parts.ts';
 import { anyReport } from '../helpers/arbitrary.ts';
 import { example, exampleJson } from '../helpers/documents.ts';
 
 const NOW = '2026-03-01T09:05:00Z';
 const CONTEXT = { now: NOW, workspaceRoot: '/ws', sessionId: 'S-1', taskId: 'TASK-001' };
 
-type Dialect = 'aop1' | 'response' | 'aof' | 'output';
+type Dialect = Exclude<Target, 'task' | 'prompt'>;
 
-const write: Record<Dialect, (report: Report) => { text: string; lost: readonly ReportField[] }> = {
-  aop1: (report) => aop1.fromReport(report),
-  response: (report) => {
-    const { response, lost } = aop2.fromReport(report);
-    return { text: JSON.stringify(response), lost };
-  },
-  aof: (report) => {
-    const { envelope, lost } = aof.fromReport(report, { now: NOW });
-    return { text: JSON.stringify(envelope), lost };
-  },
-  output: (report) => output.fromReport(report, NOW),
-};
-const DIALECTS = Object.keys(write) as Dialect[];
+const write = Object.fromEntries(
+  REPORTS.map(({ name, to }) => [
+    to,
+    (report: Report) => {
+      const { output, lost } = PARTS[name].report.write(report, { now: NOW });
+      return { text: typeof output === 'string' ? output : JSON.stringify(output), lost };
+    },
+  ]),
+) as Record<Dialect, (report: Report) => { text: string; lost: readonly string[] }>;
+const DIALECTS = REPORTS.map(({ to }) => to) as Dialect[];
 
 /** A report that says everything there is to say. */
 const full: Report = {
