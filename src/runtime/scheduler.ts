@@ -201,7 +201,8 @@ interface Running {
  */
 async function clearedUp(host: Host, task: Task, running: readonly Running[]): Promise<void> {
   for (const { task: other, done } of running) {
-    if (other.id === task.id) await done;
+    // What it builds upon is told to it as files, which are written last.
+    if (other.id === task.id || task.dependsOn.includes(other.id)) await done;
     if (!other.writes.some((path) => task.writes.some((mine) => isWithin(mine, [path]) || isWithin(path, [mine]))))
       continue;
     const now = await host.store.find(other.id);

@@ -395,7 +395,8 @@ describe('joined results', () => {
     async (sandbox) => {
       const world = await shellWorld(
         {
-          first: `cat > /dev/null; ${print(reportText('success', '- The answer is 42.'))}`,
+          // So much that writing it up takes longer than to begin the next.
+          first: `cat > /dev/null; head -c 20000000 /dev/zero | tr '\\0' x; echo; ${print(reportText('success', '- The answer is 42.'))}`,
           second: `cat > prompt.txt; cat "${'$'}(sed -n 's/.*in files below \\(.*\\)):${'$'}/\\1/p' prompt.txt)/${'$'}(sed -n 's/.*\\[\\(logs.*json\\)\\]${'$'}/\\1/p' prompt.txt)" > seen.json; ${REPORT}`,
         },
         sandbox,
