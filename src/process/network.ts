@@ -44,11 +44,13 @@ export interface Gate {
   readonly gate: NetworkGate;
   /** What a program inside has to have in its environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** `host:port` of what was asked for and refused, each once; it grows while the gate is open. */
+  /** `host:port` of what was asked for and refused, each once and so many at most; it grows while the gate is open. */
   readonly refused: readonly string[];
   close(): Promise<void>;
 }
 
+/** A program that asks for ever new names is told no, and no more is remembered of it. */
+const MOST_REFUSED = 100;
 /** The shortest limit of the systems we know. */
 const LONGEST_SOCKET_PATH = 103;
 /** Meant for us, and not for whom we ask. */
@@ -75,7 +77,7 @@ export async function openGate(options: GateOptions): Promise<Gate> {
     refusal(target) {
       const why = rules.refusal(target);
       const name = showTarget(target);
-      if (why !== null && !refused.includes(name)) {
+      if (why !== null && refused.length < MOST_REFUSED && !refused.includes(name)) {
         refused.push(name);
         options.log?.(`refused: ${why}`);
       }

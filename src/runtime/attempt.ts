@@ -443,8 +443,9 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
       beat = setInterval(() => void host.store.alive(run.id).catch(() => {}), BEAT_MS);
       clocks = startClocks({
         policy,
-        now: host.now,
-        startedAt,
+        // Not the clock on the wall: that one may be set meanwhile.
+        now: () => performance.now(),
+        startedAt: performance.now() - Math.max(0, host.now() - startedAt),
         onTimeout() {
           const text = `the run took longer than ${policy.timeoutSeconds} seconds`;
           if (policy.terminateOnTimeout) return fail('E_TIMEOUT', text);

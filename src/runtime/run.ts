@@ -91,7 +91,11 @@ export async function runTask(
   const block = blockOf(finished);
   const printed = { bytes: work.told.bytes, chars: work.chars, folder: finished.folder };
   facts.tell('run.output', { ...(await countOutput(host, printed, block)), log: join('logs', run.id) });
-  await Promise.all([facts.written(), writeResults(finished, response, block)]);
+  const writtenUp = writeResults(finished, response, block).catch((cause: unknown) => {
+    // The store knows how it ended; that its files are spoiled is no reason to end others.
+    host.warn(`${task.id}: what came of it could not be written to ${folder}: ${failureOf(cause).message}`);
+  });
+  await Promise.all([facts.written(), writtenUp]);
   live.end({ status: after.status, used: work.told.used });
   // The last progress that it told.
   await facts.written();

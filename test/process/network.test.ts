@@ -224,6 +224,13 @@ test('bytes that are no answers are read along without harm', () => {
   expect(counts).toEqual([]);
 });
 
+test('of a program that asks for ever new names so many are remembered', async () => {
+  const gate = await gateFor({ endpoints: [] });
+  const asked = Array.from({ length: 150 }, (_, i) => say(gate, `CONNECT h${i}.example.com:443 HTTP/1.1\r\n\r\n`));
+  for (const answer of await Promise.all(asked)) expect(answer).toMatch(/^HTTP\/1.1 403/);
+  expect(gate.refused).toHaveLength(100);
+});
+
 test('a path that is too long for a socket is refused', async () => {
   await expect(gateFor({ folder: `/tmp/${'x'.repeat(120)}` })).rejects.toMatchObject({ code: 'E_USAGE' });
 });

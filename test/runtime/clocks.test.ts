@@ -1,7 +1,7 @@
 /** The clocks of a run: how long it may take, how long it may be silent, and what comes of it; and its progress, told often and written seldom. */
 import { expect, test } from 'vitest';
 import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
-import { alivePids, newSleep, REPORT, reportText, shellWorld, taskOf, until } from './world.ts';
+import { alivePids, makeWorld, newSleep, REPORT, reportText, sh, shellWorld, taskOf, until } from './world.ts';
 
 test('a time-out ends the one run with all of it, SIGTERM or not, and no other', async () => {
   const [deaf, other] = [newSleep(), newSleep()];
@@ -29,6 +29,21 @@ test('a time-out ends the one run with all of it, SIGTERM or not, and no other',
     ['done', undefined],
   ]);
   expect([...alivePids(deaf), ...alivePids(other), ...world.alive()]).toEqual([]);
+});
+
+test('a clock of the machine that is set is no time that passes', async () => {
+  let jump = 0;
+  const world = await makeWorld({
+    config: { agents: { a: sh(REPORT) }, defaults: { sandbox: 'off' } },
+    host: {
+      now: () => Date.now() + jump,
+      onLive: ({ state }) => {
+        if (state === 'working') jump = 24 * 60 * 60 * 1000;
+      },
+    },
+  });
+  const { task } = await world.run(taskOf(world, { agent: 'a' }));
+  expect([task.status, task.cause]).toEqual(['done', null]);
 });
 
 const BEAT = `

@@ -62,3 +62,14 @@ test('a log that cannot be written ends its own run, and no other', async () => 
   expect(await world.store.find(ids[0] ?? '')).toMatchObject({ status: 'deadletter', cause: { code: 'E_STORE_FORM' } });
   expect(await world.store.find(ids[1] ?? '')).toMatchObject({ status: 'done' });
 });
+
+test('what came of a run is told where it cannot be written, and ends no other', async () => {
+  const spoil = `cat > /dev/null; rm -r .baton/logs/$BATON_RUN_ID; echo > .baton/logs/$BATON_RUN_ID; ${REPORT}`;
+  const world = await makeWorld({ config: { agents: { a: sh(spoil), b: sh(NOTES) }, defaults: { sandbox: 'off' } } });
+  const bad = await addPlain(world, 'bad', { priority: 'high', routing: { agent: 'a' } });
+  const good = await addPlain(world, 'good', { routing: { agent: 'b' } });
+  await work(world);
+  expect(await world.store.find(bad)).toMatchObject({ status: 'deadletter', cause: { code: 'E_STORE_FORM' } });
+  expect(await world.store.find(good)).toMatchObject({ status: 'done' });
+  expect(world.warnings.join('\n')).toContain(`${bad}: what came of it could not be written`);
+});
