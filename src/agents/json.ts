@@ -1,9 +1,9 @@
 /** Looking into JSON that somebody else wrote: nothing here throws, and what is not there is null. */
+import { isFields } from '../core/fields.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export const objectOf = (value: unknown): Json | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
+export const objectOf = (value: unknown): Json | null => (isFields(value) ? value : null);
 
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 

@@ -1,8 +1,9 @@
 /** What stands behind a node: the task and the run that wrote it, what that cost, and the files it left. All from recorded facts. */
+
+import { isFields } from '../core/fields.ts';
 import type { Node } from '../core/node.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
 import { runsOf, type TaskJson } from '../core/task-json.ts';
-import { isFields } from '../protocol/text/fields.ts';
 
 export interface Behind {
   readonly task: string;

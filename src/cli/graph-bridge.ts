@@ -2,6 +2,7 @@
 
 import { pick, type Scored, sharedConfidence, whyLeftOut } from '../core/bridge.ts';
 import { BatonError } from '../core/errors.ts';
+import { isFields } from '../core/fields.ts';
 import { nodeId } from '../core/node.ts';
 import { nodeJson } from '../core/node-json.ts';
 import type { Question } from '../core/question.ts';
@@ -15,7 +16,6 @@ import { isPascalCase } from '../protocol/output/registry.ts';
 import { type Prose, type Source, type Summary, type SummaryRequest, summarise } from '../protocol/output/summary.ts';
 import { fieldsOfType } from '../protocol/output/templates.ts';
 import { nextStageOf } from '../protocol/output/type-defaults.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import type { Sender } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';
 import { escalation } from '../runtime/loading.ts';

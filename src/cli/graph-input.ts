@@ -3,12 +3,12 @@
  * pieces; no more of it is held than a report may be.
  */
 import { BatonError } from '../core/errors.ts';
+import { isFields } from '../core/fields.ts';
 import { type Problem, pointer, warning } from '../core/problem.ts';
 import { createDetector, detect } from '../protocol/detect.ts';
 import type { Message } from '../protocol/message.ts';
 import type { GraphUpdate, Output } from '../protocol/output/schema.ts';
 import { fieldsOfType, type OwnTypes } from '../protocol/output/templates.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { MAX_YAML_CHARS, readYaml } from '../protocol/text/yaml.ts';
 import { MOST_BLOCKS } from '../runtime/said-graph.ts';

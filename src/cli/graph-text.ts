@@ -1,8 +1,9 @@
 /** How nodes look to people. Whatever an agent wrote is made safe to print. */
+
+import { isFields } from '../core/fields.ts';
 import type { Node } from '../core/node.ts';
 import type { WholeNode } from '../core/store.ts';
 import { titleOf } from '../protocol/output/node-words.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { dim, green, red, yellow } from './style.ts';
 import { oneLine } from './text.ts';

@@ -1,7 +1,8 @@
 /** What a hook answers: whether an agent may stop, and what its parent gets of what it said. Pure; files and clocks are the command's. */
+
+import { type Fields, isFields, parseJson } from '../core/fields.ts';
 import { emptyReport, type Report } from '../core/report.ts';
 import { aop1, detect, lastReport } from '../protocol/index.ts';
-import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 
 /** What is asked of an agent that wants to stop; null where it may. `kept` is the file that has all of an answer that is too long for its parent. */

@@ -4,13 +4,13 @@
  */
 import { closeSync, mkdirSync, openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { type Fields, isFields, parseJson } from '../core/fields.ts';
 import { redact } from '../core/redact.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
 import { timeStamp } from '../core/time.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { newSuffix } from '../process/new-id.ts';
 import { runtimeFolder } from '../process/runtime-folder.ts';
-import { type Fields, isFields, parseJson } from '../protocol/text/fields.ts';
 import { contextExport, exportInput } from '../runtime/context-export.ts';
 import { gitText } from '../workspace/git.ts';
 import { dataFolder } from './data-folder.ts';

@@ -1,7 +1,7 @@
 /** Which hooks Baton asks for, and how they get into a file of settings and out of it again. Pure: text in, text out. */
 import type { AgentKind } from '../core/agent-kinds.ts';
 import { BatonError } from '../core/errors.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import { addLast, type Json, replaced, without } from './json-text.ts';
 
 /** What `baton hook` can be called for. */

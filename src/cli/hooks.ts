@@ -3,10 +3,10 @@ import { accessSync, constants, mkdirSync, realpathSync, rmdirSync, rmSync, stat
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import { runOfCaller } from '../process/caller.ts';
 import { replaceFile } from '../process/files.ts';
 import { whereIs } from '../process/where.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { readIfThere } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';

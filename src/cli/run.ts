@@ -1,5 +1,6 @@
 /** `baton run`: a task to its end. Progress goes to stderr; stdout gets the block for the parent and nothing else. */
 import { BatonError } from '../core/errors.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import { emptyReport, type Outcome } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
@@ -9,7 +10,6 @@ import { isoTime, timeStamp } from '../core/time.ts';
 import { newSuffix } from '../process/new-id.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { aop1, type aop2 } from '../protocol/index.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';

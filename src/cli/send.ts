@@ -1,8 +1,8 @@
 /** `baton send`: protocol messages into the router. Within a run they go to the run's own socket, where they are the run's. */
 import { createConnection } from 'node:net';
 import { BatonError, messageOf } from '../core/errors.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import type { Actor } from '../core/laws/messages.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { speakingAs } from '../runtime/actor.ts';
 import type { Routed, Sender } from '../runtime/doors.ts';
 import { judgeClaims, openHost } from '../runtime/index.ts';

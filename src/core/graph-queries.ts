@@ -1,4 +1,6 @@
 /** What is asked of the knowledge graph: lineage, what nodes alike come to together, which nodes fit. Pure. */
+
+import { isFields } from './fields.ts';
 import { type Graph, upstream } from './graph.ts';
 import type { Node } from './node.ts';
 import type { Lineage, LineageQuery, NodeFilter, WholeNode } from './store.ts';
@@ -150,11 +152,9 @@ export function mergeDocuments(documents: readonly Json[]): Json {
     const merged = { ...whole };
     for (const [key, value] of Object.entries(document)) {
       const held = merged[key];
-      merged[key] = isMap(held) && isMap(value) ? { ...held, ...value } : value;
+      merged[key] = isFields(held) && isFields(value) ? { ...held, ...value } : value;
     }
     whole = type === undefined ? merged : { type: whole['type'] ?? type, ...merged };
   }
   return whole;
 }
-
-const isMap = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,6 @@
 /** A node as the command line and the API tell it (`N` of the fixed command line): as it was written, and what is known of it beside. */
+
+import { type Fields, isFields } from './fields.ts';
 import type { WholeNode } from './store.ts';
 import { isoTime } from './time.ts';
 
@@ -21,10 +23,7 @@ export interface NodeJson {
   readonly [other: string]: unknown;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const fields = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const fields = (value: unknown): Fields => (isFields(value) ? value : {});
 
 export function nodeJson(node: WholeNode): NodeJson {
   const { type: _, node_id: __, node_type: ___, metadata, data, handoff, lineage, ...others } = node.document;

@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isFields, parseJson } from '../core/fields.ts';
 import { replaceWith } from '../process/files.ts';
 import { tooDeep } from '../protocol/text/depth.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { openInside } from './inside.ts';
 
 interface Details {

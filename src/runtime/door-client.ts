@@ -1,7 +1,7 @@
 /** The door of a run from the other side of its socket: what `baton mcp` and `baton send` use within a run. */
 import { createConnection } from 'node:net';
 import { BatonError, isErrorCode } from '../core/errors.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import { DOOR_INPUTS, type DoorMethod } from './door-inputs.ts';
 import { encodeCall } from './door-wire.ts';
 import type { Door } from './doors.ts';

@@ -1,11 +1,11 @@
 /** What a run needs to know of where it stands, within a bound: its task, what was handed to it, what it builds upon and what became of its children. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isFields, parseJson } from '../core/fields.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { openInside } from './inside.ts';
 import { JOINED_CHARS, type JoinedResult, joined, resultOf } from './joined.ts';

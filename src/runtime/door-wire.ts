@@ -5,7 +5,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import * as z from 'zod';
 import { BatonError, messageOf } from '../core/errors.ts';
-import { parseJson } from '../protocol/text/fields.ts';
+import { parseJson } from '../core/fields.ts';
 import { checkInput, DOOR_INPUTS, type DoorMethod } from './door-inputs.ts';
 import type { Door } from './doors.ts';
 

@@ -1,10 +1,11 @@
 /** The TASK behind a task: the envelope it came from, or one made of its text. So everything that runs is described in one way. */
+
+import { isFields, parseJson } from '../core/fields.ts';
 import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { decodeAop2 } from '../protocol/aop2/decode.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from '../protocol/aop2/version.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 
 /** The name and the model of a target that is left open: whoever runs it chooses. */
 export const OPEN = 'default';

@@ -2,6 +2,8 @@
  * A report's word on the knowledge graph becomes one message to its laws: all blocks, the envelope, and the task of the stage that goes on. What can be
  * seen to be wrong before anything is written (a gap, a stage that nobody is) is said here, for whoever made the report to mend.
  */
+
+import { parseJson } from '../core/fields.ts';
 import { mergeDocuments } from '../core/graph-queries.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor, GraphMessage, Handed } from '../core/laws/messages.ts';
@@ -12,7 +14,6 @@ import type { Answer, Store } from '../core/store.ts';
 import { DEFAULT_SESSION, type Run, type Task } from '../core/task.ts';
 import { graphUpdateOf, handedOf } from '../protocol/output/graph.ts';
 import type { Output } from '../protocol/output/schema.ts';
-import { parseJson } from '../protocol/text/fields.ts';
 import { agentActor, RUNTIME } from './actor.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { escalation, gapsOf, type Loadable, noNode, notLoadable, openAbout } from './loading.ts';

@@ -2,12 +2,13 @@
  * What an agent says, heard as data: reports, heartbeats and progress in any dialect, from its own words or its own socket. Who speaks is
  * known by the channel. What is not for the run itself (a handoff, a TASK, a message that names another task) goes on to the router.
  */
+
+import { isFields } from '../core/fields.ts';
 import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
 import { withinLimit } from '../protocol/aop1/too-long.ts';
 import { isReport } from '../protocol/dialects.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import type { Ear } from './live-runs.ts';
 import { createGraphEar, isOfGraph, type SaidGraph } from './said-graph.ts';
 

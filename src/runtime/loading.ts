@@ -3,11 +3,11 @@
  * is told, so that whoever made the node can mend all of it at once.
  */
 import type { Config } from '../core/config.ts';
+import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Node } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { Store, WholeNode } from '../core/store.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { openQuestions } from './open-questions.ts';
 
 /** A node as whoever loads it sees it, from the graph or from a report that is not applied yet. */

@@ -1,5 +1,6 @@
 /** What a text that asks for tasks becomes: of every TASK in it a task, else of all of it the body of one. Pure; reading and asking are elsewhere. */
 import { BatonError } from '../core/errors.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Policy } from '../core/policy.ts';
 import { type Alternative, isTaskId, type RetryPolicy, type TaskPriority } from '../core/task.ts';
@@ -9,7 +10,6 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import type { V1Prompt } from '../protocol/aop2/v1.ts';
 import { type DetectOptions, detect, type Found } from '../protocol/detect.ts';
 import { stripControls } from '../protocol/text/clean.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 

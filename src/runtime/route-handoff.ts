@@ -1,4 +1,6 @@
 /** Handing work on: an aof handoff or an aop2 TASK becomes a child task, or is refused and leaves nothing behind (DECISIONS §5). */
+
+import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Answer } from '../core/store.ts';
@@ -16,7 +18,6 @@ import {
 import { NO_TASK } from '../protocol/aof/report.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { childMessage, narrowed, oversteps, taskMessage } from './child.ts';
 import { MOST_TITLE, tasksOfMessages } from './new-tasks.ts';

@@ -1,10 +1,11 @@
 /** `status.update`: a new status by the laws, and a line in the task's Work Log (DECISIONS §4). What an agent calls done is a claim, and judged as one. */
+
+import { isFields } from '../core/fields.ts';
 import type { Outcome } from '../core/report.ts';
 import { isRunning, type Task, type TaskStatus } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { appendWorkLog } from '../protocol/aof/work-log.ts';
 import type { Message } from '../protocol/message.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { again, reportIn, takeReport } from './route-report.ts';
 import { isPerson } from './route-who.ts';

@@ -4,11 +4,11 @@
  */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isFields } from '../core/fields.ts';
 import type { Report } from '../core/report.ts';
 import { isRunning, TASK_STATUSES, type Task } from '../core/task.ts';
 import { newId } from '../process/new-id.ts';
 import { lastReport } from '../protocol/convert.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { isHeardOut } from './heard-out.ts';
 import { TOO_LATE } from './hearing.ts';

@@ -1,13 +1,13 @@
 /** What the parts of the router share: what they work with, and how a refusal is written down and answered. */
 import type { Config } from '../core/config.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import type { Message } from '../protocol/message.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { AnsweredItem, PersonsWord } from './answers.ts';
 import type { Routed, Sender } from './doors.ts';

@@ -3,13 +3,14 @@
  * another and those of different tasks side by side; every refusal is written down with its reason and answered. Nothing that is said can make
  * it throw; a store that fails does.
  */
+
+import { isFields } from '../core/fields.ts';
 import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
 import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
 import type { EventMessage, TaskMessage } from '../protocol/aop2/schema.ts';
 import { detect } from '../protocol/detect.ts';
 import { ownerOfHead } from '../protocol/dialects.ts';
 import type { Message } from '../protocol/message.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import type { Router, Sender } from './doors.ts';
 import { isSignOfLife, type Told, takeEvent, takeSign } from './route-event.ts';
 import { keyOfHandoff, takeHandoff, takeHandoffAnswer, takeTask } from './route-handoff.ts';

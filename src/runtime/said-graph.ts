@@ -3,9 +3,9 @@
  * has ended well, and all of it counts together or not at all (DECISIONS §9).
  */
 
+import { isFields } from '../core/fields.ts';
 import type { Found } from '../protocol/index.ts';
 import type { GraphUpdate, Output } from '../protocol/output/schema.ts';
-import { isFields } from '../protocol/text/fields.ts';
 
 /** One report's word on the graph. */
 export interface SaidGraph {

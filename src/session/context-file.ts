@@ -1,9 +1,9 @@
 /** A context file as it is read (§16): of unknown origin, so everything in it is looked at, and what is not known is left out and said. Pure. */
 import { BatonError, type SessionErrorCode } from '../core/errors.ts';
+import { type Fields, isFields } from '../core/fields.ts';
 import { MOST_KEYS } from '../core/laws/session.ts';
 import { checkVersion, exceedsTokens, STATE_VALUE_TOKENS, VARIABLE_TOKENS } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
-import { type Fields, isFields } from '../protocol/text/fields.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { readYaml } from '../protocol/text/yaml.ts';

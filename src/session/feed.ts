@@ -9,11 +9,12 @@
  * | `deploy_status`  | every `#SIGNAL` whose condition begins with `deploy`: nothing else that Baton sees says that it is one |
  * | `priority_alert` | tasks that are blocked or dead, and every failed run of a critical one                                 |
  */
+
+import { isFields, parseJson } from '../core/fields.ts';
 import type { Event } from '../core/laws/decision.ts';
 import type { Speaker } from '../core/laws/messages.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
-import { isFields, parseJson } from '../protocol/text/fields.ts';
 import { RUNTIME } from '../runtime/actor.ts';
 import type { RunWatch } from '../runtime/run-watch.ts';
 import type { CHANNELS } from './commands/mail.ts';

@@ -1,10 +1,10 @@
 /** What commands look for in a session: agents, tasks, nodes, words. Everything that is answered comes from here and from the store. */
 import { nearest } from '../core/config.ts';
+import { isFields } from '../core/fields.ts';
 import type { WholeNode } from '../core/store.ts';
 import type { Routing, Task } from '../core/task.ts';
 import { budgetFor, exceedsTokens } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
-import { isFields } from '../protocol/text/fields.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { type Call, failed, type Said } from './call.ts';
 import { knownAgents, ORCHESTRATOR } from './people.ts';

@@ -75,6 +75,12 @@ const SINGLES: readonly Single[] = [
     pattern: /\brandom(?:UUID|Bytes|Int)\b|\bMath\.random\b/,
     only: { 'process/new-id.ts': 'the one', 'server/http/tokens.ts': 'secrets, and no names' },
   },
+  {
+    what: 'a value is told to be an object with fields',
+    use: 'isFields of core/fields.ts',
+    pattern: /(?:typeof \w+ === 'object' && \w+ !== null|\w+ !== null && typeof \w+ === 'object') && !Array\.isArray\(/,
+    only: { 'core/fields.ts': 'the one' },
+  },
 ];
 
 const isAllowed = (file: string, only: Single['only']): boolean =>

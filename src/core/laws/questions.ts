@@ -1,4 +1,6 @@
 /** Questions to a person (DECISIONS §9): when one is asked, and what an answer does. Only a person answers, and no time passes for an answer. */
+
+import { type Fields, isFields } from '../fields.ts';
 import { type ApprovalStatus, type Node, nodeId, topicOfId } from '../node.ts';
 import { isVoid, type Option, type Question, questionKey } from '../question.ts';
 import { isRunning } from '../task.ts';
@@ -18,8 +20,6 @@ export interface Asking {
   readonly session: string;
   readonly handed: Handed | null;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The question that somebody has to answer before a node is built upon; null where there is none. */
 export function isAskedAbout(draft: Draft, node: string): string | null {
@@ -265,9 +265,6 @@ function dataOf(draft: Draft, id: string): Fields {
   }
   return data;
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 

@@ -4,8 +4,8 @@
  * These are looked at whatever else is wrong with the message, so that one mistake does not hide another.
  */
 import * as z from 'zod';
+import { type Fields, isFields } from '../../core/fields.ts';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
-import { type Fields, isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, validator } from '../text/validate.ts';
 import { type AofType, Criteria } from './schema.ts';

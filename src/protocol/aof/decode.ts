@@ -1,11 +1,11 @@
 /** AOF/1, read: text or an object already parsed → one Message. Nothing in here throws, whatever comes. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../../core/errors.ts';
+import { isFields } from '../../core/fields.ts';
 import { error } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { exceedsBytes, stripControls } from '../text/clean.ts';
 import { MAX_DEPTH, tooDeep } from '../text/depth.ts';
-import { isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { agreement } from './agreement.ts';

@@ -4,6 +4,8 @@
  * The payload has no field for the summary's text: `notes` carries it as its first paragraph, and what follows a blank line is the
  * Report's notes. That is how the document's own example reads.
  */
+
+import { unrepeated } from '../../core/fields.ts';
 import {
   type Artifact,
   emptyReport,
@@ -14,7 +16,6 @@ import {
   type TestCounts,
 } from '../../core/report.ts';
 import { isTaskId } from '../../core/task.ts';
-import { unrepeated } from '../text/fields.ts';
 import { cut, fits } from './cut.ts';
 import { decodeAofValue } from './decode.ts';
 import { checkRunFile } from './run-files.ts';

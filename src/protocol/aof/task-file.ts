@@ -6,10 +6,12 @@
  * The writer is its own, since a general one takes ten times as long and a store writes a file for every change: block mappings
  * one level deep, within them JSON (which is YAML), and words without quotes where they can be read as nothing else.
  */
+
+import { isFields } from '../../core/fields.ts';
 import { error, hasError, type Problem } from '../../core/problem.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, validator } from '../text/validate.ts';
-import { readYaml } from '../text/yaml.ts';
+import { nestsDeeper, readYaml } from '../text/yaml.ts';
 import { TaskFrontmatter } from './schema.ts';
 import { unknownFields } from './unknown-fields.ts';
 
@@ -42,7 +44,7 @@ export function readTaskFile(text: string): ReadTaskFile {
 
 export function writeTaskFile({ frontmatter, body }: TaskFile): string {
   const yaml = block(frontmatter, plain);
-  return `---\n${looksDeep(yaml) ? block(frontmatter, escaped) : yaml}---\n${body}`;
+  return `---\n${nestsDeeper(yaml, MOST_OPEN) ? block(frontmatter, escaped) : yaml}---\n${body}`;
 }
 
 /** `externalId` stands beside the id that the store gave. */
@@ -90,7 +92,7 @@ function block(fields: Readonly<Record<string, unknown>>, scalar: Scalar): strin
 function field(start: string, value: unknown, scalar: Scalar): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return `${start} ${scalar(value, false)}\n`;
-  if (!isMapping(value)) return `${start} ${flow(value, scalar, false)}\n`;
+  if (!isFields(value)) return `${start} ${flow(value, scalar, false)}\n`;
   let lines = '';
   for (const name of Object.keys(value)) {
     const inner = value[name];
@@ -98,9 +100,6 @@ function field(start: string, value: unknown, scalar: Scalar): string {
   }
   return lines === '' ? `${start} {}\n` : `${start}\n${lines}`;
 }
-
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** A key of more than 1,024 characters has to be announced by `?` (YAML 1.2 §7.4.2). */
 const MOST_KEY = 1000;
@@ -143,7 +142,7 @@ const plain: Scalar = (text, inFlow) => {
   return text.length <= 5 && OTHER.test(text) ? json(text) : text;
 };
 
-/** Nothing in a text may look like structure: see `looksDeep`. */
+/** Nothing in a text may look like structure: see `MOST_OPEN`. */
 const escaped: Scalar = (text) => json(text).replace(/[[{?-]/g, unicode);
 
 /** Characters that JSON leaves as they are and YAML, or an editor, would trip over. */
@@ -154,31 +153,4 @@ const json = (text: string): string => JSON.stringify(text).replace(TRICKY, unic
 const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** The reader counts what could open a level, wherever it stands, and gives up at 256; a text full of brackets or dashes would be refused. */
-function looksDeep(yaml: string): boolean {
-  let open = 0;
-  let chain = 0;
-  for (let i = 0; i < yaml.length; i++) {
-    switch (yaml.charCodeAt(i)) {
-      case 0x5b: // [
-      case 0x7b: // {
-        if (++open > MOST_OPEN) return true;
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        if (open > 0) open--;
-        break;
-      case 0x2d: // -
-      case 0x3f: // ?
-        if (++chain > MOST_OPEN) return true;
-        break;
-      case 0x20:
-      case 0x09:
-        break;
-      default:
-        chain = 0;
-    }
-  }
-  return false;
-}
-
 const MOST_OPEN = 100;

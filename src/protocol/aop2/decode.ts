@@ -1,10 +1,10 @@
 /** A decoded JSON value that calls itself AOP v2 → a message with its problems. The value stays as it was written. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../../core/errors.ts';
+import type { Fields } from '../../core/fields.ts';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { shapeOf } from '../text/depth.ts';
-import type { Fields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { checkSize, checkSoftLimits } from './limits.ts';

@@ -1,6 +1,7 @@
 /** A TASK that fails its schema is not dropped: it becomes a v1 prompt, and an event says so (contract §1.3). */
+
+import { isFields } from '../../core/fields.ts';
 import type { Problem } from '../../core/problem.ts';
-import { isFields } from '../text/fields.ts';
 import { toV1Prompt } from './prompt.ts';
 import type { VersionFallbackEvent } from './schema.ts';
 import { AOP_VERSION } from './version.ts';

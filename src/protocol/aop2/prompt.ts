@@ -2,9 +2,10 @@
  * A TASK as text that a model reads. It reads leniently, since a TASK that failed its schema is rendered too (contract §1.3):
  * what has the wrong shape is passed over, and counted among what is lost.
  */
+
+import { type Fields, isFields } from '../../core/fields.ts';
 import { pointer } from '../../core/problem.ts';
 import { stripControls } from '../text/clean.ts';
-import { type Fields, isFields } from '../text/fields.ts';
 
 export interface RenderedTask {
   readonly text: string;

@@ -1,9 +1,9 @@
 /** RESPONSE ⇄ Report. What a RESPONSE has no words for travels in `extensions.x_report`, so only the finer outcomes are lost. */
 import * as z from 'zod';
+import { unrepeated } from '../../core/fields.ts';
 import { type Artifact, emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, isEmpty, readFields, writeFields } from '../report-fields.ts';
 import { exceedsBytes } from '../text/clean.ts';
-import { unrepeated } from '../text/fields.ts';
 import { MAX_BYTES } from './limits.ts';
 import { Provider, type ResponseMessage } from './schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';

@@ -1,8 +1,9 @@
 /** The YAML of an OUTPUT envelope or of a GRAPH_UPDATE block → a message with its problems. */
+
+import { type Fields, isFields } from '../../core/fields.ts';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { utf8Length } from '../text/clean.ts';
-import { type Fields, isFields } from '../text/fields.ts';
 import { quote } from '../text/quote.ts';
 import { toProblems, type Validate, validator } from '../text/validate.ts';
 import { MAX_YAML_CHARS, readYaml } from '../text/yaml.ts';

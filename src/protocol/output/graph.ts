@@ -1,7 +1,8 @@
 /** Blocks and envelopes as the laws of the graph take them. What is written is kept whole, as JSON; what decisions need is read out of it. */
+
+import { type Fields, isFields } from '../../core/fields.ts';
 import type { Handed } from '../../core/laws/messages.ts';
 import type * as core from '../../core/node.ts';
-import { type Fields, isFields } from '../text/fields.ts';
 import type { AddNode, GraphUpdate, Output } from './schema.ts';
 
 export function graphUpdateOf(update: GraphUpdate): core.GraphUpdate {

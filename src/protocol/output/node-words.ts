@@ -1,5 +1,5 @@
 /** Names and words for nodes: how a type is written in an id or a key, and what a node says about itself in one line. */
-import type { Fields } from '../text/fields.ts';
+import type { Fields } from '../../core/fields.ts';
 
 /** `DesignSummary` → `design_summary`, `SEOBrief` → `seo_brief`, `ADR` → `adr`. */
 export const snakeCase = (type: string): string =>

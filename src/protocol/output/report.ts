@@ -1,8 +1,9 @@
 /** Report ⇄ a Report node and the OUTPUT envelope that hands it on. The node's data carries all but the outcome, which is said by confidence and readiness. */
+
+import { unrepeated } from '../../core/fields.ts';
 import { nodeId } from '../../core/node.ts';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, readFields, writeFields } from '../report-fields.ts';
-import { unrepeated } from '../text/fields.ts';
 import { decodeGraphUpdate, decodeOutput } from './decode.ts';
 import { encodeGraphUpdate, encodeOutput } from './encode.ts';
 import { type AddNode, NodeId, type Output } from './schema.ts';

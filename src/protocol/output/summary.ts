@@ -3,8 +3,9 @@
  * from the nodes, unless somebody else has written it. What is optional is shortened and then left out first; what is required, of the summary or of
  * a node in it, is only shortened, at sentences.
  */
+
+import { type Fields, isFields } from '../../core/fields.ts';
 import type { CountTokens } from '../message.ts';
-import { type Fields, isFields } from '../text/fields.ts';
 import { shorten } from '../text/shorten.ts';
 import { pluralKey, snakeCase, titleOf } from './node-words.ts';
 import type { AddNode, Output } from './schema.ts';

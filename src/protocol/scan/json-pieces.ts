@@ -2,8 +2,9 @@
  * JSON values that begin at a line's start, on one line or over many. Ours are handed on, others are text; a value is never
  * looked into, so a message within other JSON is none.
  */
+
+import { type Fields, isFields, parseJson } from '../../core/fields.ts';
 import { JSON_KEYS, type JsonDialect, type MarkedDialect, ownerOf, ownerOfHead } from '../dialects.ts';
-import { type Fields, isFields, parseJson } from '../text/fields.ts';
 import { BROKEN, createJsonScan, type JsonScan, OPEN, scanJson } from './json-end.ts';
 import { MAX_LINE } from './lines.ts';
 

@@ -16,7 +16,7 @@ const broken = (reason: string): Yaml => ({ ok: false, reason });
 /** With `plain` what refers to another part of the text is refused. */
 export function readYaml(text: string, { plain = false }: { readonly plain?: boolean } = {}): Yaml {
   if (text.length > MAX_YAML_CHARS) return broken(`longer than ${MAX_YAML_CHARS} characters`);
-  if (nestsTooDeep(text)) return broken(`nested deeper than ${MAX_OPEN} levels`);
+  if (nestsDeeper(text, MAX_OPEN)) return broken(`nested deeper than ${MAX_OPEN} levels`);
   try {
     // `uniqueKeys` and `prettyErrors` cost the square of the input's length; both are done here in one pass.
     const lines = new LineCounter();
@@ -86,14 +86,14 @@ export const writeYaml = (value: unknown): string => stringify(value, { lineWidt
 const firstLine = (message: string): string => (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 
 /** Counts what opens a level: flow brackets anywhere, and `- ` `? ` `: ` chains and indentation in one line. An overestimate is fine at this size. */
-function nestsTooDeep(text: string): boolean {
+export function nestsDeeper(text: string, most: number): boolean {
   let open = 0;
   let chain = 0;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case 0x5b: // [
       case 0x7b: // {
-        if (++open > MAX_OPEN) return true;
+        if (++open > most) return true;
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -101,7 +101,7 @@ function nestsTooDeep(text: string): boolean {
         break;
       case 0x2d: // -
       case 0x3f: // ?
-        if (++chain > MAX_OPEN) return true;
+        if (++chain > most) return true;
         break;
       case 0x20:
       case 0x09:

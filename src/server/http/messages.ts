@@ -7,6 +7,13 @@ import { json } from './problems.ts';
 import { JSON_TYPE, type Route, TEXT_TYPE } from './routes.ts';
 import { MessagesQuery, ReportShape, RoutedShape } from './schemas.ts';
 
+/** The body into the router, as its caller's. */
+export const takeText: Route['handle'] = async ({ router }, call) => {
+  const { as } = queryOf(MessagesQuery, call);
+  const sender = senderOf(call.caller, 'http', as);
+  return json(await router.take(await bodyBytes(call.request), sender));
+};
+
 export const messageRoutes: readonly Route[] = [
   {
     method: 'post',
@@ -16,11 +23,7 @@ export const messageRoutes: readonly Route[] = [
     query: MessagesQuery,
     takes: { [TEXT_TYPE]: null },
     answers: { [JSON_TYPE]: RoutedShape.array() },
-    async handle({ router }, call) {
-      const { as } = queryOf(MessagesQuery, call);
-      const sender = senderOf(call.caller, 'http', as);
-      return json(await router.take(await bodyBytes(call.request), sender));
-    },
+    handle: takeText,
   },
   {
     method: 'get',

@@ -2,8 +2,8 @@
 import { BatonError } from '../../core/errors.ts';
 import { nodeJson } from '../../core/node-json.ts';
 import type { WholeNode } from '../../core/store.ts';
-import { bodyBytes } from './body.ts';
-import { type Api, type Call, queryOf, senderOf, stream } from './call.ts';
+import { type Api, type Call, queryOf, stream } from './call.ts';
+import { takeText } from './messages.ts';
 import { json } from './problems.ts';
 import { JSON_TYPE, type Route, TEXT_TYPE } from './routes.ts';
 import { LineageQuery, LineageShape, MessagesQuery, NodeShape, NodesQuery, RoutedShape } from './schemas.ts';
@@ -47,11 +47,7 @@ export const nodeRoutes: readonly Route[] = [
     query: MessagesQuery,
     takes: { [TEXT_TYPE]: null },
     answers: { [JSON_TYPE]: RoutedShape.array() },
-    async handle({ router }, call) {
-      const { as } = queryOf(MessagesQuery, call);
-      const sender = senderOf(call.caller, 'http', as);
-      return json(await router.take(await bodyBytes(call.request), sender));
-    },
+    handle: takeText,
   },
 ];
 

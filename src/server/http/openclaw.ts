@@ -3,11 +3,11 @@
  * of a session is the end of the runs that were its own, and of no others: what they left as their result is taken as their report.
  */
 import { join } from 'node:path';
+import { type Fields, isFields } from '../../core/fields.ts';
 import type { Run, Task } from '../../core/task.ts';
 import { isoTime } from '../../core/time.ts';
 import { readRunFile } from '../../protocol/aof/run-files.ts';
 import { detect } from '../../protocol/detect.ts';
-import { isFields } from '../../protocol/text/fields.ts';
 import { agentActor } from '../../runtime/actor.ts';
 import type { Routed, Sender } from '../../runtime/doors.ts';
 import { openInside } from '../../runtime/inside.ts';
@@ -16,8 +16,6 @@ import { type Api, refuseUnsure } from './call.ts';
 import { json } from './problems.ts';
 import { JSON_TYPE, type Route } from './routes.ts';
 import { OpenClawBody, RoutedShape } from './schemas.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export const openclawRoutes: readonly Route[] = [
   {

@@ -1,13 +1,13 @@
 /** `/v1/tasks`: making, listing, showing and changing tasks. What a run asks for goes through its door; what a person asks for, to the laws. */
 import { hash } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
+import { isFields } from '../../core/fields.ts';
 import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
 import type { Store } from '../../core/store.ts';
 import { DEFAULT_SESSION, type Task } from '../../core/task.ts';
 import { type TaskJson, taskJson } from '../../core/task-json.ts';
 import { newId } from '../../process/new-id.ts';
 import { JSON_KEYS } from '../../protocol/dialects.ts';
-import { isFields } from '../../protocol/text/fields.ts';
 import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
 import { newTasksOf } from '../../runtime/new-tasks.ts';
 import { bodyText, fitting, parsedJson } from './body.ts';

@@ -1,12 +1,12 @@
 /** `#CHECKPOINT` and `#ROLLBACK` (§13) on real files: what is uncommitted is kept first, and files, state and tasks go back together. */
 import { BatonError } from '../../core/errors.ts';
+import { isFields, parseJson } from '../../core/fields.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
 import type { Checkpoint, CheckpointKind, Holder, RolledBack, RollingBack, SessionJson } from '../../core/session.ts';
 import type { Task } from '../../core/task.ts';
 import { self } from '../../process/identity.ts';
 import { newSuffix } from '../../process/new-id.ts';
 import { NO_TASK } from '../../protocol/aof/index.ts';
-import { isFields, parseJson } from '../../protocol/text/fields.ts';
 import { isAtWork } from '../../runtime/half-back.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';

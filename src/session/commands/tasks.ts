@@ -1,11 +1,11 @@
 /** Work in a session: `#DELEGATE`, `#RETRY`, `#ESCALATE`, `#COORDINATE`, `#NEXT`, `#EVALUATE`. */
 
 import { BatonError } from '../../core/errors.ts';
+import { isFields } from '../../core/fields.ts';
 import { openDependency } from '../../core/laws/dependencies.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
 import type { WholeNode } from '../../core/store.ts';
 import { TASK_PRIORITIES, type Task, type TaskPriority } from '../../core/task.ts';
-import { isFields } from '../../protocol/text/fields.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
 import { asChild } from '../../runtime/door.ts';
 import type { Sender } from '../../runtime/doors.ts';

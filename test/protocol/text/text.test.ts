@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { unrepeated } from '../../../src/core/fields.ts';
 import { pointer } from '../../../src/core/problem.ts';
 import { emptyReport, losses } from '../../../src/core/report.ts';
 import { charCount, stripAnsi, stripControls, utf8Length } from '../../../src/protocol/text/clean.ts';
 import { shapeOf, tooDeep } from '../../../src/protocol/text/depth.ts';
-import { unrepeated } from '../../../src/protocol/text/fields.ts';
 import { quote } from '../../../src/protocol/text/quote.ts';
 import { lastOf, shorten, shortenChars } from '../../../src/protocol/text/shorten.ts';
 import { readYaml } from '../../../src/protocol/text/yaml.ts';

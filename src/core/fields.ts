@@ -1,5 +1,5 @@
 /** JSON values of unknown shape. */
-import { pointer } from '../../core/problem.ts';
+import { pointer } from './problem.ts';
 
 /** An object by its fields, nothing known of them. */
 export type Fields = Record<string, unknown>;
