@@ -114,7 +114,7 @@ export function memoryDisk(): MemoryDisk {
           node.bytes = Buffer.concat([node.bytes, bytes]);
         },
         sync: async () => {},
-        isInPlace: () => nodes.get(path) === node,
+        size: () => (nodes.get(path) === node ? node.bytes.length : null),
         close() {},
       };
     },

@@ -20,8 +20,8 @@ export interface Appender {
   append(bytes: Uint8Array): Promise<void>;
   /** What was appended survives a loss of power when this returns. */
   sync(): Promise<void>;
-  /** Whether its path still leads to this file: somebody may have removed or replaced it. */
-  isInPlace(): boolean;
+  /** How long it is; null where its path no longer leads to it: somebody may have removed or replaced it. */
+  size(): number | null;
   close(): void;
 }
 
@@ -158,9 +158,9 @@ export const realDisk: Disk = {
     return {
       append: (bytes) => writeAll(file, bytes),
       sync: () => new Promise((resolve, reject) => fs.fdatasync(file, (cause) => (cause ? reject(cause) : resolve()))),
-      isInPlace() {
-        const [open, there] = [fs.fstatSync(file), fs.statSync(path, { throwIfNoEntry: false })];
-        return open.ino === there?.ino && open.dev === there.dev;
+      size() {
+        const [open, there] = [fs.fstatSync(file), orNull(() => fs.statSync(path))];
+        return open.ino === there?.ino && open.dev === there.dev ? open.size : null;
       },
       close: () => fs.closeSync(file),
     };

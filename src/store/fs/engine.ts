@@ -6,6 +6,7 @@ import { BatonError } from '../../core/errors.ts';
 import type { Graph } from '../../core/graph.ts';
 import type { Facts } from '../../core/laws/decision.ts';
 import type { Answer, Ask } from '../../core/store.ts';
+import { dayOf } from '../../core/task.ts';
 import { answer, decideAsk } from '../decide-ask.ts';
 import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
@@ -13,7 +14,7 @@ import { storeFailure } from './failures.ts';
 import type { Folded } from './folded.ts';
 import { type GraphMoment, hashBefore, takeGraphMoment, writeGraphFile } from './graph-file.ts';
 import { loadGraph } from './graph-load.ts';
-import { type Journal, openJournal, type Written } from './journal.ts';
+import { type Journal, notOurs, openJournal, type Written } from './journal.ts';
 import { cutBehind, fileOf, journalDays } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { type Damage, type Loaded, load, type Torn } from './load.ts';
@@ -38,6 +39,8 @@ export interface Engine {
   mendGraph(): Promise<void>;
   /** Why the last snapshot could not be written. */
   readonly snapshotProblem: string | null;
+  /** Whether the folder is still the one that was opened; else nothing is to be written into it. */
+  isOurs(): boolean;
   /** Waits for a snapshot that is being written. */
   snapshotWritten(): Promise<void>;
   close(): Promise<void>;
@@ -97,7 +100,7 @@ export function openEngine(options: EngineOptions): Engine {
     graphMoment = null;
     graphTried = 0;
     torn = loaded.torn;
-    journal = openJournal(disk, layout, folded, { onNumbered, onDurable });
+    journal = openJournal(disk, layout, folded, { onNumbered, onDurable }, loaded.isOpenEnded);
     return loaded;
   };
 
@@ -155,12 +158,13 @@ export function openEngine(options: EngineOptions): Engine {
     if (taken !== null) tail = 0;
     const mine = folded;
     const write = async (): Promise<void> => {
-      const isWritten = takenGraph !== null && (await succeeds(writeGraphFile(disk, layout, takenGraph)));
+      const isReady = await succeeds(checkOurs());
+      const isWritten = isReady && takenGraph !== null && (await succeeds(writeGraphFile(disk, layout, takenGraph)));
       if (isWritten) Object.assign(mine.graph, { base: takenGraph.header.seq, from: mine.graph.next });
       if (takenGraph !== null) mine.graph.isTaken = false;
       // After the graph's own file, which it speaks of.
       const isBoth = isWritten && taken?.header.seq === takenGraph.header.seq;
-      if (taken !== null) await succeeds(writeSnapshot(disk, layout, isBoth ? withGraphFile(taken) : taken));
+      if (isReady && taken !== null) await succeeds(writeSnapshot(disk, layout, isBoth ? withGraphFile(taken) : taken));
     };
     snapshotting = snapshotting.then(write);
   };
@@ -178,8 +182,18 @@ export function openEngine(options: EngineOptions): Engine {
       },
     );
 
+  /** Where not, the folder was moved, thrown away or replaced, and what is there now is somebody else's. */
+  const isOurs = (): boolean => guard(() => journal.isOurs(torn?.day));
+
+  const checkOurs = async (): Promise<void> => {
+    if (!isOurs()) throw lost();
+  };
+
+  const lost = (): BatonError => notOurs(layout, journal.end.day ?? dayOf(now()));
+
   /** Cuts off what was not acknowledged, and reads everything again. */
   const repair = (): void => {
+    if (!isOurs()) throw lost();
     journal.close();
     guard(() => {
       cutBehind(disk, layout, journal.end);
@@ -192,6 +206,7 @@ export function openEngine(options: EngineOptions): Engine {
   const cutTorn = (): void => {
     if (torn === null) return;
     const path = fileOf(layout, torn.day);
+    if (!isOurs() || disk.stat(path)?.size !== torn.from + torn.bytes) throw lost();
     disk.truncate(path, torn.from);
     disk.sync(path);
     torn = null;
@@ -297,6 +312,7 @@ export function openEngine(options: EngineOptions): Engine {
     get snapshotProblem() {
       return snapshotProblem;
     },
+    isOurs,
     snapshotWritten: () => snapshotting,
     async close() {
       if (isClosed) return;
@@ -307,9 +323,10 @@ export function openEngine(options: EngineOptions): Engine {
       isClosed = true;
       await snapshotting;
       if (!isBroken) await succeeds(lastSnapshot());
+      const isToCut = isBroken && isOurs();
       journal.close();
       // What was said to have failed is not to be there at the next start.
-      if (isBroken) guard(() => cutBehind(disk, layout, journal.end));
+      if (isToCut) guard(() => cutBehind(disk, layout, journal.end));
     },
   };
 }

@@ -38,6 +38,37 @@ export function* journalLines(
   }
 }
 
+/** Where a journal ends: its last file, how much of it is good, and what stands just before that, by which the file is known again. */
+export interface End {
+  readonly day: string | null;
+  readonly size: number;
+  readonly tail: string | null;
+}
+
+/** The end of every record, and longer than its hash. */
+const TAIL = 100;
+
+export const tailOf = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(-TAIL)).toString('latin1');
+
+/** Null where there is nothing to know it by. */
+export function tailAt(disk: Disk, layout: Layout, day: string | null, size: number): string | null {
+  if (day === null || size === 0 || (disk.stat(fileOf(layout, day))?.size ?? 0) < size) return null;
+  const from = Math.max(0, size - TAIL);
+  return tailOf(disk.readAt(fileOf(layout, day), from, size - from));
+}
+
+/**
+ * Whether the files are those that were left at this end: the folder may have been moved away, thrown away or replaced by another since, which
+ * is then somebody else's. What stands behind the end may be in one file alone, of which it is known that it is ours.
+ */
+export function isAsLeft(disk: Disk, layout: Layout, end: End, own: string | null): boolean {
+  if (disk.stat(layout.root) === null || tailAt(disk, layout, end.day, end.size) !== end.tail) return false;
+  return journalDays(disk, layout).every((day) => {
+    if (day === own || (end.day !== null && day < end.day)) return true;
+    return (disk.stat(fileOf(layout, day))?.size ?? 0) <= (day === end.day ? end.size : 0);
+  });
+}
+
 /** Cuts off all that stands behind an end, for good; what was not acknowledged may have begun a new day. */
 export function cutBehind(
   disk: Disk,

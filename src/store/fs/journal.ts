@@ -6,7 +6,7 @@ import { BatonError } from '../../core/errors.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Appender, Disk } from './disk.ts';
 import { documented, type Folded, headOf, noteGraph, notePlaces, touched } from './folded.ts';
-import { fileOf } from './journal-files.ts';
+import { type End, fileOf, isAsLeft, tailAt, tailOf } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { placeOf } from './place.ts';
 import { encodeLine, type StoredFacts } from './record.ts';
@@ -17,7 +17,9 @@ export interface Journal {
   /** Resolves when all that was appended so far is durable. */
   durable(): Promise<void>;
   /** The end of what is durable. */
-  readonly end: { readonly day: string | null; readonly size: number; readonly seq: number };
+  readonly end: End & { readonly seq: number };
+  /** Whether the files are still those that were read and written here; else they are not ours to touch. `torn` is a file that a crash left longer. */
+  isOurs(torn?: string): boolean;
   /** Whether nothing is on its way to the disk. */
   readonly isIdle: boolean;
   /** Of a record that has its place and is not durable yet: where the records before are. */
@@ -43,10 +45,27 @@ interface JournalHooks {
 }
 
 /** `folded` is the journal's to advance; after a failure it is worth nothing and the journal takes no more. */
-export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: JournalHooks): Journal {
+export function openJournal(
+  disk: Disk,
+  layout: Layout,
+  folded: Folded,
+  hooks: JournalHooks,
+  isOpenEnded = false,
+): Journal {
+  /** Whoever opens a folder that is not there makes it with the first record. */
+  let isMade = disk.stat(layout.root) !== null;
   let waiting: Waiting[] = [];
   let file: { readonly day: string; readonly appender: Appender } | null = null;
-  let end = { day: folded.day, size: folded.size, seq: folded.seq };
+  let end = {
+    day: folded.day,
+    size: folded.size,
+    seq: folded.seq,
+    tail: tailAt(disk, layout, folded.day, folded.size),
+  };
+  /** Somebody else has been at our file: what stands behind the end may be theirs. */
+  let isShared = false;
+  /** What is missing before the next record: the last line was damaged, and has no end. */
+  let gap = isOpenEnded ? '\n' : '';
   /** What is being written. */
   let flying: { readonly place: number; readonly back: Readonly<Record<string, number>> }[] = [];
   let last: Promise<void> = Promise.resolve();
@@ -55,6 +74,7 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
 
   const open = (day: string): Appender => {
     if (file?.day === day) return file.appender;
+    if (!isOurs()) throw notOurs(layout, day);
     file?.appender.close();
     file = null;
     disk.mkdir(layout.events);
@@ -71,13 +91,28 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     return appender;
   };
 
+  const isOurs = (torn: string | null = null): boolean => {
+    const own = file !== null && !isShared && file.appender.size() !== null ? file.day : torn;
+    return !isMade || isAsLeft(disk, layout, end, own);
+  };
+
+  const checkSize = (day: string, appender: Appender, size: number): void => {
+    if (appender.size() === size) return;
+    isShared = true;
+    throw notOurs(layout, day);
+  };
+
   const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {
     // A clock that was set back does not go back to an older file.
     const today = dayOf((batch[0] as Waiting).facts.at);
     const day = folded.day !== null && folded.day > today ? folded.day : today;
     const appender = open(day);
     let size = day === folded.day ? folded.size : 0;
+    checkSize(day, appender, size);
     const texts: Buffer[] = [];
+    if (gap !== '' && size > 0) texts.push(Buffer.from(gap));
+    size += texts.length;
+    gap = '';
     const written: Written[] = [];
     for (const [i, { facts }] of batch.entries()) {
       const back: Record<string, number> = {};
@@ -106,17 +141,13 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     folded.day = day;
     folded.size = size;
     hooks.onNumbered();
-    await appender.append(texts.length === 1 ? (texts[0] as Buffer) : Buffer.concat(texts));
+    const bytes = texts.length === 1 ? (texts[0] as Buffer) : Buffer.concat(texts);
+    await appender.append(bytes);
     await appender.sync();
-    if (!appender.isInPlace()) {
-      throw new BatonError(
-        'E_STORE_FORM',
-        `the journal ${fileOf(layout, day)} was removed or replaced while Baton was writing to it`,
-        'put it back, or end the running baton and start again',
-      );
-    }
-    end = { day, size, seq: folded.seq };
+    checkSize(day, appender, size);
+    end = { day, size, seq: folded.seq, tail: tailOf(bytes) };
     flying = [];
+    isMade = true;
     hooks.onDurable(written);
   };
 
@@ -154,6 +185,7 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     get end() {
       return end;
     },
+    isOurs,
     get isIdle() {
       return !isWriting;
     },
@@ -164,3 +196,10 @@ export function openJournal(disk: Disk, layout: Layout, folded: Folded, hooks: J
     },
   };
 }
+
+export const notOurs = (layout: Layout, day: string): BatonError =>
+  new BatonError(
+    'E_STORE_FORM',
+    `the journal ${fileOf(layout, day)} was removed, replaced or changed by somebody else while Baton was using it`,
+    'put it back, or end the running baton and start again',
+  );

@@ -29,6 +29,8 @@ export interface Loaded {
   readonly damage: readonly Damage[];
   /** How many records the snapshot did not have. */
   readonly tail: number;
+  /** The journal's last line, which was passed over, has no line end. */
+  readonly isOpenEnded: boolean;
 }
 
 interface LoadOptions {
@@ -61,17 +63,26 @@ export function load(disk: Disk, layout: Layout, { tolerant = false }: LoadOptio
       continue;
     }
     const torn = folded.seq < acknowledged ? null : endsHere(disk, layout, place);
-    if (torn !== null) return { folded, torn, damage, tail: folded.seq - before };
+    if (torn !== null) return { folded, torn, damage, tail: folded.seq - before, isOpenEnded: false };
     report({ day, offset: line.start, seq: record?.seq ?? null, reason: reason ?? '' });
     // What can be read behind the damage still counts.
     if (record !== null && record.seq > folded.seq) fold(folded, record, day, line.start, line.end);
+    // And what comes next is written behind it.
+    else Object.assign(folded, { day, size: line.end, hash: null });
   }
   if (folded.seq < acknowledged && damage.length === 0) {
     const size = folded.day === null ? 0 : folded.size;
     const reason = `the journal ends at record ${folded.seq}, and the file tree has shown record ${acknowledged}`;
     report({ day: folded.day ?? '?', offset: size, seq: folded.seq + 1, reason });
   }
-  return { folded, torn: null, damage, tail: folded.seq - before };
+  const isOpenEnded = damage.length > 0 && !endsLine(disk, layout, folded);
+  return { folded, torn: null, damage, tail: folded.seq - before, isOpenEnded };
+}
+
+/** Whether what is written next begins a line. */
+function endsLine(disk: Disk, layout: Layout, { day, size }: Folded): boolean {
+  if (day === null || size === 0) return true;
+  return Buffer.from(disk.readAt(fileOf(layout, day), size - 1, 1)).toString('latin1') === '\n';
 }
 
 /** Why a record does not follow the one before; null where it does. */

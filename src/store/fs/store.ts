@@ -10,7 +10,7 @@ import { createSignal } from '../signal.ts';
 import { type Disk, realDisk } from './disk.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { storeFailure } from './failures.ts';
-import { fileOf, openRecordWindow, type ReadRecord } from './journal-files.ts';
+import { openRecordWindow, type ReadRecord } from './journal-files.ts';
 import { layoutOf } from './layout.ts';
 import { createReader } from './reads.ts';
 import { openTreeKeeper, type TreeKeeper } from './tree-keeper.ts';
@@ -71,10 +71,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     durable: engine.durable,
     watch,
     distrust: engine.damage.length > 0,
-    isGone() {
-      const { day } = engine.journal.end;
-      return day !== null && disk.stat(fileOf(layout, day)) === null;
-    },
+    isGone: () => !engine.isOurs(),
     ...(options.boot === undefined ? {} : { boot: options.boot }),
   });
 

@@ -241,7 +241,7 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
           append(file, path, Buffer.from(bytes), 'append');
           await turns();
         },
-        isInPlace: () => find(path) === file,
+        size: () => (find(path) === file ? fileAt(model, file).now.length : null),
         async sync() {
           mustBeOpen('fdatasync');
           // What comes after the call is not covered by it.

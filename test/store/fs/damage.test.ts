@@ -117,6 +117,35 @@ test('a last record that was acknowledged is not taken for a torn one', async ()
   await again.close();
 });
 
+test.each([
+  ['made unreadable', (text: string) => text.replace(/.{20}\n$/, 'rubbish\n')],
+  ['cut short', (text: string) => text.slice(0, -10)],
+])('what is written behind a last record that was %s is whole', async (_, change) => {
+  writeFileSync(journal(), change(readFileSync(journal(), 'utf8')));
+  const repaired = await openFsStore(dir, { repair: true });
+  await repaired.settled();
+  const { id } = await add(repaired, { title: 'more', texts: { body: 'a body\n' } });
+  const look = async (store: Store): Promise<void> => {
+    for (const task of await all(store.tasks())) {
+      expect(await store.text(task.id, 'body'), task.title).not.toBeNull();
+      expect(await store.history(task.id), task.title).not.toEqual([]);
+    }
+    expect(await store.text(id, 'body')).toBe('a body\n');
+    const told = (await all(store.eventsAfter({ after: 5 }))).flatMap(({ events }) => events.map(({ type }) => type));
+    expect(told).toEqual(['store.repaired', 'task.created', 'task.created']);
+  };
+  await look(repaired);
+  await repaired.close();
+  const again = await openFsStore(dir);
+  await look(again);
+  await again.close();
+  // Without the snapshot as well, once that is asked for.
+  rmSync(join(dir, 'snapshot.jsonl'));
+  const from = await openFsStore(dir, { repair: true });
+  expect((await all(from.tasks())).map(({ title }) => title)).toEqual(['one', 'two', 'three', 'four', 'more']);
+  await from.close();
+});
+
 test('a snapshot that is broken is not needed', async () => {
   const store = await openFsStore(dir, { snapshotEvery: 1 });
   await add(store, { title: 'five' });

@@ -35,7 +35,7 @@ export function failingDisk(): Failing {
         check('fdatasync', path);
         await file.sync();
       },
-      isInPlace: () => file.isInPlace(),
+      size: () => file.size(),
       close: () => file.close(),
     };
   };
