@@ -47,7 +47,9 @@ export function memoryDisk(): MemoryDisk {
     putOther: (path) => void nodes.set(path, make('other')),
     stat(path) {
       const node = nodes.get(path);
-      return node === undefined ? null : { kind: node.kind, size: node.bytes.length, mtimeMs: node.mtimeMs };
+      if (node === undefined) return null;
+      const { kind, bytes, mtimeMs } = node;
+      return { kind, size: bytes.length, mtimeMs, ctimeMs: mtimeMs };
     },
     read: (path) => (nodes.has(path) ? Uint8Array.from(file(path).bytes) : null),
     readAt: (path, offset, length) => file(path).bytes.slice(offset, offset + length),

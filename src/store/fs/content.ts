@@ -19,17 +19,27 @@ export function keepText(disk: Disk, layout: Layout, text: string): StoredText {
   const sha256 = hash('sha256', bytes, 'hex');
   const path = pathOf(layout, sha256);
   const folder = join(layout.content, sha256.slice(0, 2));
-  if (disk.stat(path)?.size !== bytes.length) {
+  // One that was damaged since would be named for nothing.
+  if (disk.stat(path)?.size !== bytes.length || !bytes.equals(disk.read(path) ?? Buffer.alloc(0))) {
     disk.mkdir(folder);
     disk.mkdir(layout.tmp);
-    const aside = join(layout.tmp, `content-${sha256}`);
-    disk.write(aside, bytes);
-    disk.sync(aside);
-    disk.rename(aside, path);
+    writeDurably(disk, path, bytes, join(layout.tmp, `content-${sha256}`));
   }
   // Also of one that is there: whoever put it there may have been stopped before this.
   for (const each of [folder, layout.content, layout.root]) disk.sync(each);
   return { sha256, bytes: bytes.length };
+}
+
+function writeDurably(disk: Disk, path: string, bytes: Uint8Array, aside: string): void {
+  try {
+    disk.write(aside, bytes);
+    disk.sync(aside);
+    disk.rename(aside, path);
+  } catch (cause) {
+    // On a full disk above all, nothing is left of what failed.
+    disk.remove(aside);
+    throw cause;
+  }
 }
 
 /** Null where the file is gone or is not what it was. */

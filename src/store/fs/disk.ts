@@ -13,6 +13,8 @@ export interface Stat {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
   readonly mtimeMs: number;
+  /** When anything about it was changed last, its name included. Nobody can set this one, as `cp -p` and `rsync` do the other. */
+  readonly ctimeMs: number;
 }
 
 /** A file that only grows. */
@@ -94,7 +96,7 @@ export const realDisk: Disk = {
     const found = orNull(() => fs.lstatSync(path, { throwIfNoEntry: false })) ?? null;
     if (found === null) return null;
     const kind = found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
-    return { kind, size: found.size, mtimeMs: found.mtimeMs };
+    return { kind, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs };
   },
   read: (path) => orNull(() => fs.readFileSync(path)),
   readAt(path, offset, length) {

@@ -27,6 +27,8 @@ export interface FsOptions {
   readonly watch?: boolean;
   /** Names this start of the machine, for tests of what a loss of power leaves. */
   readonly boot?: string;
+  /** Of so many tasks every file is looked at when the store is opened; of more, by a process that stays. */
+  readonly few?: number;
 }
 
 const SNAPSHOT_EVERY = 20_000;
@@ -73,6 +75,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     distrust: engine.damage.length > 0,
     isGone: () => !engine.isOurs(),
     ...(options.boot === undefined ? {} : { boot: options.boot }),
+    ...(options.few === undefined ? {} : { few: options.few }),
   });
 
   await tree.opened;

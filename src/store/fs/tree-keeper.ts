@@ -41,13 +41,18 @@ interface KeeperOptions {
   readonly distrust: boolean;
   /** Names this start of the machine. */
   readonly boot?: string;
+  readonly few?: number;
 }
 
 /** Most commands are over before this; they need not watch anything. */
 const WATCH_AFTER_MS = 200;
 /** A file's time comes from a clock that goes in steps. */
 const CLOCK_STEP_MS = 20;
-const FEW = 500;
+const FEW = 2_000;
+/** A change that is noticed is taken in within this time. */
+const HEARD_MS = 2_000;
+/** What could not be taken in is tried again. */
+const AGAIN_MS = 1_000;
 /** Own changes are looked at all at once, so that each is looked at once. */
 const OURS_MS = 500;
 /** How many records the mark may be behind. */
@@ -59,10 +64,17 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   const problems = new Map<string, TreeProblem>();
   const closing = new AbortController();
   let mark = options.distrust ? null : readMark(disk, layout);
+  /** What was changed in the files before this has been taken in. */
+  let lookedAt = mark?.at ?? 0;
+  /** What has been changed since is noticed. */
+  let isWatched = false;
+  /** Paths that could not be taken in: the disk is full, say. */
+  const unheard = new Set<string>();
   let watcher: Watch | null = null;
   /** Files of which a folder told while they were being written here; a person may have been at them as well. */
   const ours = new Set<string>();
   let oursTimer: NodeJS.Timeout | null = null;
+  let againTimer: NodeJS.Timeout | null = null;
 
   const sync = createTreeSync({
     disk,
@@ -83,7 +95,8 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   });
 
   const note = (folders: readonly number[] | null): void => {
-    mark = { seq: sync.shown(), boot, at: Date.now(), folders };
+    const at = isWatched && unheard.size === 0 ? Math.max(lookedAt, Date.now() - HEARD_MS) : lookedAt;
+    mark = { seq: sync.shown(), boot, at, folders };
     if (options.isGone()) return;
     try {
       writeMark(disk, layout, mark);
@@ -95,8 +108,10 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
 
   const compare = async (scan: ScanOptions): Promise<void> => {
     if (options.isGone()) return;
+    const began = Date.now();
     const findings = await sync.compare(scan, closing.signal);
     if (closing.signal.aborted) return;
+    if (scan.full === true) lookedAt = began;
     await sync.settled();
     if (mark === null || mark.boot !== boot || findings.length > 0) note(null);
   };
@@ -110,24 +125,28 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     const now = folderTimes(disk, layout);
     if (before.folders === null || before.folders.some((time, i) => time !== now[i])) await compare({});
     // Looking at every file's time is quick where they are few; else a process that stays does it.
-    if (state().size <= FEW) await lookAtTimes(before.at - CLOCK_STEP_MS);
+    if (state().size <= (options.few ?? FEW)) await lookAtTimes();
   };
 
   /** Edits in place leave no trace in a folder; a file's own time shows them. */
-  const lookAtTimes = async (since: number): Promise<void> => {
-    let turn = Date.now();
+  const lookAtTimes = async (): Promise<void> => {
+    const began = Date.now();
+    // A clock that was set back says nothing about what is older.
+    const since = lookedAt > began ? Number.NEGATIVE_INFINITY : lookedAt - CLOCK_STEP_MS;
+    let turn = began;
     for (const status of TASK_STATUSES) {
       const folder = statusFolder(layout.root, status);
       for (const name of disk.list(folder)) {
         if (closing.signal.aborted) return;
         const path = `${folder}/${name}`;
-        if ((disk.stat(path)?.mtimeMs ?? 0) > since) await sync.look([path]);
+        if ((disk.stat(path)?.ctimeMs ?? 0) > since) await sync.look([path]);
         if (Date.now() - turn < 5) continue;
         // Whoever opens or closes the store may wait for this; a timer that lets the process end would end it in the middle.
         await pause(5);
         turn = Date.now();
       }
     }
+    lookedAt = began;
   };
 
   const fail = (cause: unknown): void => {
@@ -136,7 +155,21 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
 
   const onPaths = (paths: readonly string[]): void => {
     const isFolder = paths.some((path) => placeOf(layout.root, path) === null);
-    (isFolder ? compare({}) : sync.look(paths)).catch(fail);
+    (isFolder ? compare({}) : sync.look(paths)).catch((cause: unknown) => {
+      fail(cause);
+      if (closing.signal.aborted) return;
+      for (const path of paths) unheard.add(path);
+      againTimer ??= setTimeout(hearAgain, AGAIN_MS).unref();
+    });
+  };
+
+  const hearAgain = (): void => {
+    againTimer = null;
+    const paths = [...unheard];
+    unheard.clear();
+    const isFile = (path: string): boolean => placeOf(layout.root, path) !== null;
+    const [files, folders] = [paths.filter(isFile), paths.filter((path) => !isFile(path))];
+    for (const some of [files, folders]) if (some.length > 0) onPaths(some);
   };
 
   const isOwn = (path: string): boolean => {
@@ -152,21 +185,23 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     ours.clear();
   };
 
-  const startWatching = (since: number): void => {
+  const startWatching = (): void => {
     if (closing.signal.aborted) return;
     watcher = watchTree(layout.root, onPaths, { onProblem: fail, isOwn, isGone: options.isGone });
     // From here on nothing is missed; what came before is looked for once.
     compare({})
-      .then(() => lookAtTimes(since))
+      .then(lookAtTimes)
+      .then(() => {
+        isWatched = !closing.signal.aborted;
+      })
       .catch(fail);
   };
 
-  const since = (mark?.at ?? Date.now()) - CLOCK_STEP_MS;
   let caughtUp = false;
   const catchingUp = catchUp(mark).then(() => {
     caughtUp = !closing.signal.aborted;
   }, fail);
-  const timer = options.watch ? setTimeout(() => startWatching(since), WATCH_AFTER_MS).unref() : null;
+  const timer = options.watch ? setTimeout(startWatching, WATCH_AFTER_MS).unref() : null;
 
   const isQuick = mark !== null && mark.boot === boot;
   return {
@@ -179,7 +214,9 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     async examine() {
       await catchingUp;
       problems.clear();
+      const began = Date.now();
       const findings = await sync.compare({ full: true }, closing.signal);
+      if (!closing.signal.aborted) lookedAt = began;
       await sync.settled();
       const mended = findings.filter((finding) => finding.kind !== 'unreadable').length;
       return [
@@ -195,6 +232,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     async close() {
       if (timer !== null) clearTimeout(timer);
       if (oursTimer !== null) clearTimeout(oursTimer);
+      if (againTimer !== null) clearTimeout(againTimer);
       watcher?.close();
       // It is finished once, so that the next command need not begin again.
       await catchingUp;

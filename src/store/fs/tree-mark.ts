@@ -10,7 +10,7 @@ export interface TreeMark {
   readonly seq: number;
   /** Which start of the machine it was: what was not synced survives a killed process, but not a loss of power. */
   readonly boot: string;
-  /** When it was written. */
+  /** What a person had changed in the files by then has been taken in. */
   readonly at: number;
   /** The folders' times, where nobody was at work any more; a folder that has another has been changed by somebody else. */
   readonly folders: readonly number[] | null;

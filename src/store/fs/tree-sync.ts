@@ -248,9 +248,20 @@ export function createTreeSync(source: TreeSource): TreeSync {
       if (due.size === most) break;
     }
     if (due.size === 0) return false;
-    if (source.isGone()) return true;
+    const putOff = (): void => {
+      for (const [id, { entry }] of due) failed.set(id, entry);
+    };
+    if (source.isGone()) {
+      putOff();
+      return true;
+    }
     // The state may be ahead of what is durable, and the tree shows nothing that a crash could undo.
-    await source.durable();
+    try {
+      await source.durable();
+    } catch (cause) {
+      putOff();
+      throw cause;
+    }
     const taken = new Map<string, UnderWay>();
     const jobs: Job[] = [];
     for (const [id, { entry, task }] of due) {
@@ -269,7 +280,16 @@ export function createTreeSync(source: TreeSource): TreeSync {
     underWay = taken;
     const results = await run(jobs);
     underWay = new Map();
-    for (const result of results) await settle(result, taken.get(result.id) as UnderWay);
+    for (const result of results) {
+      const job = taken.get(result.id) as UnderWay;
+      try {
+        await settle(result, job);
+      } catch (cause) {
+        // What a person did could not be written down just now.
+        failed.set(result.id, job.entry);
+        source.onProblem({ path: layout.root, reason: messageOf(cause) });
+      }
+    }
     source.onShown();
     return true;
   };
@@ -411,9 +431,9 @@ export function createTreeSync(source: TreeSource): TreeSync {
     for (const { id } of answer.tasks) replaceable(id, [finding]);
   };
 
-  /** The same file, unchanged, is not reported or taken in twice, also after a restart. */
+  /** The same file, unchanged, is not reported or taken in twice, also after a restart; put there once more, it is another wish. */
   const requestOf = (what: string, { path, digest }: { readonly path: string; readonly digest?: string }): string =>
-    `tree-${what} ${relative(path)} ${digest ?? ''} ${disk.stat(path)?.mtimeMs ?? newSuffix(4)}`;
+    `tree-${what} ${relative(path)} ${digest ?? ''} ${disk.stat(path)?.ctimeMs ?? newSuffix(4)}`;
 
   const note = async (
     event: string,

@@ -149,7 +149,8 @@ export function openCrashDisk({ model, random, onOp }: CrashDiskOptions): CrashD
       if (id === null) return null;
       const node = model.nodes.get(id);
       if (node === undefined) return null;
-      return { kind: node.kind, size: node.kind === 'file' ? node.now.length : 0, mtimeMs: node.mtime };
+      const size = node.kind === 'file' ? node.now.length : 0;
+      return { kind: node.kind, size, mtimeMs: node.mtime, ctimeMs: node.mtime };
     },
     read(path) {
       const id = find(path);
