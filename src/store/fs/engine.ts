@@ -6,7 +6,7 @@ import { BatonError } from '../../core/errors.ts';
 import type { Graph } from '../../core/graph.ts';
 import type { Facts } from '../../core/laws/decision.ts';
 import type { Answer, Ask } from '../../core/store.ts';
-import { dayOf } from '../../core/task.ts';
+import { dayOf } from '../../core/time.ts';
 import { answer, decideAsk } from '../decide-ask.ts';
 import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
@@ -194,11 +194,13 @@ export function openEngine(options: EngineOptions): Engine {
   /** Cuts off what was not acknowledged, and reads everything again. */
   const repair = (): void => {
     if (!isOurs()) throw lost();
-    journal.close();
+    const failed = journal;
     guard(() => {
-      cutBehind(disk, layout, journal.end);
+      cutBehind(disk, layout, failed.end);
       start();
     });
+    // Not before: by its file it is known whose the rest was.
+    failed.close();
     isBroken = false;
   };
 

@@ -2,6 +2,7 @@
  * Keeps the tree and the journal together, both ways: what was recorded is written into the tree, a little later, what was overtaken is skipped;
  * and what a person does in the tree becomes a message like any other, or is put back.
  */
+import { messageOf } from '../../core/errors.ts';
 import type { Actor, TaskMessage } from '../../core/laws/messages.ts';
 import type { State } from '../../core/state.ts';
 import type { Answer, Ask } from '../../core/store.ts';

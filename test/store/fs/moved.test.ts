@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/core/store.ts';
-import { dayOf } from '../../../src/core/task.ts';
+import { dayOf } from '../../../src/core/time.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
 import { add, all, temporaryFolder } from './folder.ts';
 
