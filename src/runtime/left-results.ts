@@ -6,9 +6,11 @@ import type { Run, Task } from '../core/task.ts';
 import { detailsFile } from './details.ts';
 import { envelopeOf } from './envelope.ts';
 import type { Evidence } from './evidence.ts';
+import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { openInside } from './inside.ts';
 import { NOTHING_USED } from './meter.ts';
+import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
@@ -24,7 +26,14 @@ export async function leaveResults(host: Host, id: string, run: Run): Promise<vo
   const task = await host.store.find(id);
   if (task === undefined) return;
   const facts = await factsLeft(host, task, run, folder);
-  await writeResults(facts, responseOf(facts), blockOf(facts));
+  const block = blockOf(facts);
+  await writeResults(facts, responseOf(facts), block);
+  // What it printed counts. Of a run that said nothing nobody is told: its task goes on.
+  const handed = facts.report === null && run.outcome === null ? '' : block;
+  const { produced_chars: _, ...counts } = await countOutput(host, { ...facts, chars: 0 }, handed);
+  const notes = createFacts(host.store, id, run.id);
+  notes.tell('run.output', { ...counts, log: join('logs', run.id) });
+  await notes.written();
 }
 
 async function factsLeft(host: Host, task: Task, run: Run, folder: string): Promise<RunFacts> {

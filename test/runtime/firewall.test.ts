@@ -129,6 +129,10 @@ describe('the details file', () => {
     expect(detailsOf(ran).results.output[0]).toBe('some words');
     expect(detect(ran.log('block.txt'))[0]).toMatchObject({ valid: true });
     expect(existsSync(join(folder, 'before'))).toBe(false);
+    const outputs = (await world.ran(ran.task.id, [ran.last])).told('run.output');
+    // What was printed by then is counted, as it is of a run that saw its own end.
+    expect(outputs).toHaveLength(2);
+    expect(outputs[1]).toMatchObject({ produced: outputs[0]?.['produced'], delivered: ran.log('block.txt').length });
     const before = ran.log('details.json');
     await leaveResults(world.host, ran.task.id, run);
     expect(ran.log('details.json')).toBe(before);
