@@ -5,6 +5,7 @@ import { programOf } from '../agents/index.ts';
 import { type AgentKind, CLI_KINDS } from '../core/agent-kinds.ts';
 import { CONFIG_FILE, type Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
+import { REDACTED, redactDeep } from '../core/redact.ts';
 import type { Check } from '../core/store.ts';
 import { probeSandbox } from '../process/sandbox.ts';
 import { whereIs } from '../process/where.ts';
@@ -36,8 +37,20 @@ export async function doctor({ fix = false, ...globals }: Options): Promise<void
     ...(existsSync(dir) ? await examined(dir, fix, globals) : [noFolder(dir)]),
   ];
   if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
-  if (globals.json) printJson({ checks, dir, config });
-  else print(describe(checks, config));
+  const shown = config === null ? null : withoutSecrets(config);
+  if (globals.json) printJson({ checks, dir, config: shown });
+  else print(describe(checks, shown));
+}
+
+/** What it says is passed around, and asked about. Values that an agent's environment is given are secrets more often than not. */
+function withoutSecrets(config: Config): Config {
+  const agents = Object.entries(config.agents).map(([name, agent]) => {
+    const env = Array.isArray(agent.env)
+      ? agent.env
+      : Object.fromEntries(Object.keys(agent.env).map((key) => [key, REDACTED]));
+    return [name, { ...agent, env }] as const;
+  });
+  return redactDeep({ ...config, agents: Object.fromEntries(agents) });
 }
 
 async function examined(dir: string, fix: boolean, globals: Globals): Promise<readonly Check[]> {

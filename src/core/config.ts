@@ -83,7 +83,7 @@ export const ConfigSchema = z.strictObject({
     })
     .prefault({}),
   reports: z.strictObject({ repair: z.boolean().default(true) }).prefault({}),
-  store: z.string().regex(/^fs$/).default('fs'),
+  store: z.enum(['fs']).default('fs'),
   network: z.strictObject({ allow: names.default([]) }).prefault({}),
   teams: z.record(name, names).default({}),
   models: z.record(name, z.record(name, name)).default({}),
@@ -195,6 +195,11 @@ const invalid = (where: string, what: string, hint: string | null = null): Baton
 function problem(issue: z.core.$ZodIssue, root: unknown): BatonError {
   const meant = issue.code === 'invalid_union' ? meantBy(issue.errors) : undefined;
   if (meant !== undefined) return problem({ ...meant, path: [...issue.path, ...meant.path] }, root);
+  if (issue.code === 'invalid_key') {
+    const [wrong] = issue.issues;
+    const what = wrong === undefined ? issue.message : expectation(wrong);
+    return invalid(issue.path.slice(0, -1).join('.'), `expected as a key ${what}, got ${shown(issue.path.at(-1))}`);
+  }
   const where = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0] as string;
@@ -247,7 +252,8 @@ const things = (origin: string, count: number | bigint): string =>
 
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? String(value);
+  // JSON has no word for .nan and .inf.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 

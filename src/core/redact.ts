@@ -5,7 +5,7 @@
  * would need that is done by hand.
  */
 
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 
 /** Twice is once: what is redacted stays as it is. */
 export function redact(text: string): string {

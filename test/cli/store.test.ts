@@ -334,6 +334,18 @@ describe('baton doctor', () => {
     expect(out).toMatch(/\nIn force .*\n[\s\S]*\n {2}parallel: 7\n/);
   });
 
+  test('shows nobody the secrets in it', async () => {
+    await run(['init']);
+    writeFileSync(
+      join(cwd, '.baton/config.yaml'),
+      `agents: { own: { kind: command, command: [node, --token=hunter1], env: { HIDDEN: hunter2 } } }
+notify: [{ on: [task.blocked], to: { webhook: "http://127.0.0.1:9/x?token=hunter3" } }]\n`,
+    );
+    const { out } = await run(['doctor']);
+    expect(out).toContain('HIDDEN');
+    expect(`${out}${JSON.stringify(await examine())}`).not.toContain('hunter');
+  });
+
   test('what config.yaml needs has to be there', async () => {
     await run(['init']);
     writeFileSync(

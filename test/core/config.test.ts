@@ -131,6 +131,13 @@ describe('what is wrong is named, with its place', () => {
     ],
     [{ stages: { a: 3 } }, 'config.yaml, stages.a: expected a text, or keys and values, got 3'],
     [{ agents: { a: { kind: 'codex', env: { A: 3 } } } }, 'config.yaml, agents.a.env.A: expected a text, got 3'],
+    [{ agents: { '': { kind: 'codex' } } }, 'config.yaml, agents: expected as a key a text that is not empty, got ""'],
+    [
+      { node_types: { plain: [] } },
+      'config.yaml, node_types: expected as a key a text of the form /^[A-Z][A-Za-z0-9]*$/, got "plain"',
+    ],
+    [{ defaults: { parallel: Number.NaN } }, 'config.yaml, defaults.parallel: expected a number, got NaN'],
+    [{ store: 'postgres://x' }, 'config.yaml, store: expected one of fs, got "postgres://x"'],
     [[], 'config.yaml: expected keys and values, got []'],
     ['x', 'config.yaml: expected keys and values, got "x"'],
     [
