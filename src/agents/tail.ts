@@ -1,5 +1,5 @@
 /** The last that a program said on its standard error, bounded: what stands in the message when it ends badly. */
-import { printable } from './words.ts';
+import { stripControls } from '../protocol/text/clean.ts';
 
 const MAX_TAIL = 2048;
 
@@ -22,7 +22,7 @@ export function tailOf(max: number = MAX_TAIL): Tail {
       const text = kept.toString('utf8');
       // What was cut begins in the middle of a line, and maybe of a character.
       const whole = isCut && text.includes('\n') ? text.slice(text.indexOf('\n') + 1) : text;
-      return printable(whole).trim();
+      return stripControls(whole).trim();
     },
   };
 }

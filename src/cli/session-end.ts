@@ -5,6 +5,7 @@ import type { SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
+import { counted } from '../core/words.ts';
 import { endSession } from '../runtime/index.ts';
 import { type Capsule, MOST_CAPSULE_BYTES, readCapsule } from '../session/context-file.ts';
 import { voiceOf } from '../session/voice.ts';
@@ -101,10 +102,10 @@ function stateIn(file: string): Capsule['state'] {
 
 function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, exported: readonly Exported[]): string {
   const counts = [
-    `${many(keys.length, 'key')}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`,
-    many(variables, 'variable'),
-    many(locks, 'lock'),
-    many(letters, 'unread message'),
+    `${counted(keys.length, 'key')}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`,
+    counted(variables, 'variable'),
+    counted(locks, 'lock'),
+    counted(letters, 'unread message'),
   ];
   return [
     `Cleared: ${counts.join(', ')}`,
@@ -114,5 +115,3 @@ function told({ keys, not_exported: lost, variables, locks, letters }: Cleared, 
     ...(lost.length === 0 ? [] : [yellow(`Not in any export: ${lost.join(', ')}`)]),
   ].join('\n');
 }
-
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

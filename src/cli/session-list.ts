@@ -1,4 +1,6 @@
 /** `baton session list`: the sessions there are. */
+
+import { counted } from '../core/words.ts';
 import { type SessionOverview, sessionsOf } from '../session/overview.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
@@ -20,7 +22,7 @@ function described({ id, startedAt, endedAt, tasks, keys, questions }: SessionOv
     bold(oneLine(id)),
     dim(`since ${time(startedAt)}${endedAt === null ? '' : `, over ${time(endedAt)}`}`),
     counts.length === 0 ? 'no tasks' : counts.join(', '),
-    `${keys} ${keys === 1 ? 'key' : 'keys'}`,
+    counted(keys, 'key'),
     ...(questions === 0 ? [] : [yellow(`${questions} for a person`)]),
   ].join('  ');
 }

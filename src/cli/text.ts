@@ -1,6 +1,7 @@
 /** How things look to people. Whatever came from outside is made safe to print. */
 import type { Task, TaskStatus } from '../core/task.ts';
 import { isoTime, parseTime } from '../core/time.ts';
+import { clip } from '../core/words.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { dim, green, red, yellow } from './style.ts';
 
@@ -46,10 +47,7 @@ export function details(detail: Readonly<Record<string, unknown>>): string {
 
 const MOST = 200;
 
-function short(value: unknown): string {
-  const text = oneLine(words(value));
-  return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text;
-}
+const short = (value: unknown): string => clip(oneLine(words(value)), MOST);
 
 function words(value: unknown): string {
   if (typeof value === 'string') return value;

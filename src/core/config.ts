@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { AGENT_KINDS, neededBy } from './agent-kinds.ts';
 import { BatonError } from './errors.ts';
 import { MAX_DEPTH } from './laws/add.ts';
+import { shown } from './words.ts';
 
 export const CONFIG_FILE = 'config.yaml';
 
@@ -249,13 +250,6 @@ function expectation(issue: z.core.$ZodIssue): string {
 
 const things = (origin: string, count: number | bigint): string =>
   origin !== 'array' ? '' : Number(count) === 1 ? ' item' : ' items';
-
-function shown(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  // JSON has no word for .nan and .inf.
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
-}
 
 /** The keys that the schema knows at a place. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

@@ -1,6 +1,7 @@
 /** What was written to an agent in its session (`#DIRECT`, `#BROADCAST`) and it has not read: told with its task, and then taken as read. */
 import { droppedBefore } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
+import { counted } from '../core/words.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
@@ -31,7 +32,9 @@ export async function unread(store: Store, session: string, agent: string): Prom
   });
   const lost = droppedBefore(letters);
   const gone =
-    lost === 0 ? [] : [`- ${lost} older message${lost === 1 ? ' was' : 's were'} dropped: too many were unread`];
+    lost === 0
+      ? []
+      : [`- ${counted(lost, 'older message')} ${lost === 1 ? 'was' : 'were'} dropped: too many were unread`];
   const more = letters.length > MOST_TOLD ? [`- and ${letters.length - MOST_TOLD} before these`] : [];
   return { text: [...gone, ...more, ...lines].join('\n'), upTo: last.number };
 }

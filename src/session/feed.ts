@@ -15,6 +15,7 @@ import type { Event } from '../core/laws/decision.ts';
 import type { Speaker } from '../core/laws/messages.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
+import { clip, counted } from '../core/words.ts';
 import { RUNTIME } from '../runtime/actor.ts';
 import type { RunWatch } from '../runtime/run-watch.ts';
 import type { CHANNELS } from './commands/mail.ts';
@@ -126,12 +127,13 @@ async function withTask(
   return found === undefined ? null : say(found);
 }
 
-const short = (value: unknown): string => {
-  const text = String(value ?? '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
-};
+const short = (value: unknown): string =>
+  clip(
+    String(value ?? '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+    MOST_CHARS,
+  );
 
 const agentOf = ({ run, routing }: Task): string => run?.agent ?? routing.agent ?? 'somebody';
 
@@ -142,7 +144,7 @@ function filesOf(task: Task, artifacts: unknown): string | null {
   if (changed.length === 0) return null;
   const named = changed.slice(0, MOST_FILES).map(({ path }) => short(path));
   const more = changed.length > MOST_FILES ? ', …' : '';
-  return `${agentOf(task)}: ${changed.length} ${changed.length === 1 ? 'file' : 'files'}: ${named.join(', ')}${more}`;
+  return `${agentOf(task)}: ${counted(changed.length, 'file')}: ${named.join(', ')}${more}`;
 }
 
 /** What a report says of its tests stands among its claims: `tests 5/6`. */

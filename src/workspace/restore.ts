@@ -7,6 +7,7 @@
  * Whoever is stopped half-way begins again: what differs is found anew, and what was kept is kept.
  */
 import { BatonError, messageOf } from '../core/errors.ts';
+import { counted } from '../core/words.ts';
 import { commitOf, pathIn } from './checkpoint.ts';
 import { git, gitText } from './git.ts';
 import { openBlobs } from './git-objects.ts';
@@ -100,7 +101,7 @@ async function questionsOf({ checkpoint: { head } }: RollbackInput, { scope }: G
   if (now === null || now === head) return [];
   const range = head === null ? [now] : [`${head}..${now}`];
   const count = Number(await gitText(root, ['rev-list', '--count', ...range]));
-  const commits = count === 1 ? '1 commit was' : `${count} commits were`;
+  const commits = `${counted(count, 'commit')} ${count === 1 ? 'was' : 'were'}`;
   return [`${commits} made since the checkpoint: the files go back to before, the commits stay on the branch`];
 }
 

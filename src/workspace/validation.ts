@@ -11,6 +11,7 @@ import type { startProgram } from '../process/start.ts';
 import type { Exit, Program, SandboxSpec } from '../process/types.ts';
 import { within } from '../process/waiting.ts';
 import { whereIs } from '../process/where.ts';
+import { stripControls } from '../protocol/text/clean.ts';
 import { resolveIn } from './paths.ts';
 
 type Expects = 'EXIT_CODE_0' | 'MATCH_FOUND' | 'NO_MATCH' | 'FILE_EXISTS';
@@ -232,17 +233,10 @@ function openExcerpt(): Excerpt {
       dropped ||= more.length > room;
     },
     text() {
-      const all = plain(head) + (dropped ? '\0' : '') + plain(tail);
+      const all = stripControls(head) + (dropped ? '\0' : '') + stripControls(tail);
       if (!dropped && all.length <= OUTPUT_CHARS) return all;
       const half = OUTPUT_CHARS / 2 - 10;
       return `${all.slice(0, half)}\n[…]\n${all.slice(-half)}`.replace('\0', '…');
     },
   };
 }
-
-/** Without colours, cursor moves and other control characters; line ends and tabs stay. */
-const plain = (text: string): string =>
-  text
-    .replace(/\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g, '')
-    .replace(/\r\n/g, '\n')
-    .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');

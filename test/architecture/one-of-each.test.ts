@@ -81,6 +81,24 @@ const SINGLES: readonly Single[] = [
     pattern: /(?:typeof \w+ === 'object' && \w+ !== null|\w+ !== null && typeof \w+ === 'object') && !Array\.isArray\(/,
     only: { 'core/fields.ts': 'the one' },
   },
+  {
+    what: 'a noun is put into the plural',
+    use: 'counted of core/words.ts',
+    pattern: /=== 1 \? '' : 's'/,
+    only: { 'core/words.ts': 'the one' },
+  },
+  {
+    what: 'terminal escapes are taken out of a text',
+    use: 'stripAnsi and stripControls of protocol/text/clean.ts',
+    pattern: /\/(?:\\x1b|\\u001b)[^/\n]*\[/,
+    only: { 'protocol/text/clean.ts': 'the one' },
+  },
+  {
+    what: 'tokens are counted',
+    use: 'countTokens of cli/tokens.ts, which is given to whoever needs it',
+    pattern: /gpt-tokenizer/,
+    only: { 'cli/tokens.ts': 'the one' },
+  },
 ];
 
 const isAllowed = (file: string, only: Single['only']): boolean =>

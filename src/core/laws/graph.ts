@@ -1,6 +1,7 @@
 /** The laws of the knowledge graph (DECISIONS §9): the blocks of a report together or not at all, no circles, nothing that leads nowhere. */
 import { type Edge, type GraphUpdate, MOST_NODE_CHARS, NODE_ID, type Node, topicOfId } from '../node.ts';
 import { DEFAULT_SESSION, isRunning, type Task } from '../task.ts';
+import { shown } from '../words.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { GraphMessage } from './messages.ts';
@@ -360,8 +361,3 @@ export function staleNodes(draft: Draft, message: Extract<GraphMessage, { type: 
     marked.map((id) => `node:${id}`),
   );
 }
-
-const shown = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
-};

@@ -1,5 +1,6 @@
 /** From the pieces between the colons to the parameters of a form, and what is wrong with them. */
 import { error, type Problem } from '../../core/problem.ts';
+import { counted } from '../../core/words.ts';
 import type { CountTokens } from '../message.ts';
 import { quote } from '../text/quote.ts';
 import { type CommandForm, fewest, most, type Param, type ParamForm, VERSION_FORM } from './form.ts';
@@ -55,8 +56,7 @@ function missingOrOver(form: CommandForm, count: number): number | null {
   return count > most(form) ? most(form) : null;
 }
 
-const amount = (count: number): string =>
-  count === 0 ? 'no parameters' : count === 1 ? '1 parameter' : `${count} parameters`;
+const amount = (count: number): string => (count === 0 ? 'no parameters' : counted(count, 'parameter'));
 
 function check(param: Param, value: string, path: string, countTokens: CountTokens | undefined): Problem[] {
   const form = FORMS[param.form];

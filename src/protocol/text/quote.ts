@@ -1,4 +1,6 @@
 /** Values of unknown origin, shown in a problem's sentence. */
+
+import { clip } from '../../core/words.ts';
 import { stripControls } from './clean.ts';
 
 const MOST = 60;
@@ -10,5 +12,5 @@ export function quote(value: unknown): string {
   if (value !== null && typeof value === 'object') return 'an object';
   if (typeof value !== 'string') return String(value);
   const line = stripControls(value.length > MOST * 4 ? value.slice(0, MOST * 4) : value).replace(/\s+/g, ' ');
-  return JSON.stringify(line.length > MOST ? `${line.slice(0, MOST - 1)}…` : line);
+  return JSON.stringify(clip(line, MOST));
 }

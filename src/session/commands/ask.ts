@@ -1,6 +1,7 @@
 /** `#ASK`, `#DEFINE`, `#SUMMARY`: what the session knows, from its state, its tasks and the graph. What nobody has said is `none`. */
 
 import type { Task } from '../../core/task.ts';
+import { counted } from '../../core/words.ts';
 import { COMMANDS, isBuiltIn } from '../../protocol/command/index.ts';
 import { openQuestions } from '../../runtime/open-questions.ts';
 import { type Call, list, type Said, text } from '../call.ts';
@@ -68,12 +69,12 @@ export async function summary(call: Call): Promise<Said> {
   const now = pressing(tasks);
   const parts = [
     tasks.length === 0 ? '' : counts(tasks),
-    questions.length === 0 ? '' : `${questions.length} question${questions.length === 1 ? '' : 's'} open`,
+    questions.length === 0 ? '' : `${counted(questions.length, 'question')} open`,
     now === undefined ? '' : `now: ${brief(now.title)}`,
   ];
   const { state = {} } = (await store.session(session)) ?? {};
   const keys = Object.keys(state).length;
-  if (tasks.length === 0 && keys > 0) parts.push(`${keys} key${keys === 1 ? '' : 's'} saved`);
+  if (tasks.length === 0 && keys > 0) parts.push(`${counted(keys, 'key')} saved`);
   return text(parts.filter((part) => part !== '').join('; ') || 'none');
 }
 

@@ -1,6 +1,7 @@
 /** `#REPORT`: how an agent's tasks stand, from the store, its runs and the graph. A topic that has no rule is looked for in what was said. */
 import { droppedBefore, type Letter } from '../../core/session.ts';
 import { isRunning, type Task, type TaskStatus, taskOfRun } from '../../core/task.ts';
+import { counted } from '../../core/words.ts';
 import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
 import { type Call, list, type Said, text } from '../call.ts';
@@ -142,7 +143,7 @@ async function messages(call: Call, members: readonly string[] | null): Promise<
     .filter(([, { to }]) => members === null || members.includes(to))
     .sort(([a], [b]) => Number(a) - Number(b));
   const lost = droppedBefore(waiting.map(([, letter]) => letter));
-  const gone = lost === 0 ? [] : [`${lost} older message${lost === 1 ? ' was' : 's were'} dropped`];
+  const gone = lost === 0 ? [] : [`${counted(lost, 'older message')} ${lost === 1 ? 'was' : 'were'} dropped`];
   const items = [...gone, ...waiting.map(([, letter]) => lineOf(letter, members === null))];
   const isReader = members?.length === 1 && members[0] === speaker.agent;
   const budget = roomFor(call, 'messages');
