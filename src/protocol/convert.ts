@@ -5,6 +5,7 @@
 import { error, type Problem } from '../core/problem.ts';
 import type { Report } from '../core/report.ts';
 import { fallBack } from './aop2/fallback.ts';
+import { checkSize } from './aop2/limits.ts';
 import { toV1Prompt } from './aop2/prompt.ts';
 import type { VersionFallbackEvent } from './aop2/schema.ts';
 import { liftV1, type V1Prompt } from './aop2/v1.ts';
@@ -48,7 +49,12 @@ function convertTask(found: readonly Found[], target: 'task' | 'prompt', context
   if (task) return refuse('expected a valid TASK, got one that fails its schema', task.problems[0]);
   if (!prompt) return refuse(`expected a TASK or a v1 prompt, got ${names(found)}`);
   const { text } = prompt.value as V1Prompt;
-  return target === 'task' ? { output: liftV1(text, context), lost: [] } : { output: text, lost: [] };
+  if (target === 'prompt') return { output: text, lost: [] };
+  const lifted = liftV1(text, context);
+  const [tooLong] = checkSize('TASK', JSON.stringify(lifted));
+  return tooLong
+    ? refuse('expected a v1 prompt that a TASK can hold, got a longer one', tooLong)
+    : { output: lifted, lost: [] };
 }
 
 function promptOf(value: unknown): Converted {

@@ -12,7 +12,7 @@ import { decodeGraphUpdate, decodeOutput } from './output/decode.ts';
 import { PARTS } from './parts.ts';
 import { createLineCutter, MAX_MESSAGE } from './scan/lines.ts';
 import { createScanner, type Piece } from './scan/scanner.ts';
-import { exceedsBytes } from './text/clean.ts';
+import { exceedsBytes, stripAnsi } from './text/clean.ts';
 
 export interface DetectOptions {
   /** Counts tokens where a value may be over its limit; without it such a value is let pass. */
@@ -84,8 +84,11 @@ export function detect(input: string | Uint8Array, options: DetectOptions = {}):
 /** A text that is one JSON message and nothing else: the common case, and not worth looking through line by line. */
 function wholeJson(text: string): Piece | null {
   if (text.length > MAX_MESSAGE) return null;
-  const received = text.trim();
-  if (!received.startsWith('{') || !received.endsWith('}')) return null;
+  // Only what may stand before a message in the lines of a text, too: `trim` takes more than that.
+  const start = /^\ufeff?[ \t\r\n]*(?=\{)/.exec(text)?.[0].length;
+  if (start === undefined) return null;
+  const received = text.slice(start).trimEnd();
+  if (!received.endsWith('}')) return null;
   let value: Record<string, unknown>;
   try {
     value = JSON.parse(received) as Record<string, unknown>;
@@ -93,7 +96,7 @@ function wholeJson(text: string): Piece | null {
     return null;
   }
   const owner = ownerOf(value);
-  const line = text.slice(0, text.indexOf('{')).split(/\r\n|\r|\n/).length;
+  const line = text.slice(0, start).split(/\r\n|\r|\n/).length;
   return owner && { kind: 'json', line, owner, value, text: received };
 }
 
@@ -136,11 +139,14 @@ function withEncodingCheck(decoded: Message, text: string): Message {
   return { ...decoded, problems: [...decoded.problems, problem] };
 }
 
+/** Line by line, as the search saw it: an escape that does not end takes the rest of its line and no more. */
+const asSeen = (text: string): string => (text.includes('\x1b') ? text.replace(/[^\r\n]+/g, stripAnsi) : text);
+
 const v1Prompt = (text: string): Message =>
   message(
     'v1',
     'prompt',
-    readV1(text.replace(/^\ufeff/, '')),
+    readV1(asSeen(text.replace(/^\ufeff/, ''))),
     text.length < MAX_V1_CHARS
       ? []
       : [

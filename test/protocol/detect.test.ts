@@ -340,6 +340,14 @@ describe('a v1 prompt', () => {
     expect([found.valid, codes(found)]).toEqual([true, ['warning E_PAYLOAD_SIZE_WARNING /text']]);
   });
 
+  test('is read without its colours, like all else', () => {
+    expect(only('\x1b[1mtask:\x1b[0m do it\nagent: \x1b[2mEmma\x1b[0m\x1b]0;\nmore').value).toMatchObject({
+      task: 'do it',
+      agent: 'Emma\nmore',
+      text: 'task: do it\nagent: Emma\nmore',
+    });
+  });
+
   test('is kept whole', () => {
     expect(only('# Login\nobjective: it works\nmore').value).toMatchObject({
       objective: 'it works\nmore',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyReport, losses, type Outcome, type Report, type ReportField } from '../../src/core/report.ts';
 import * as aop1 from '../../src/protocol/aop1/index.ts';
 import * as aop2 from '../../src/protocol/aop2/index.ts';
-import { convert, lastReport } from '../../src/protocol/convert.ts';
+import { type Conversion, convert, lastReport } from '../../src/protocol/convert.ts';
 import { detect, type Found } from '../../src/protocol/detect.ts';
 import { REPORTS, type Target } from '../../src/protocol/dialects.ts';
 import { PARTS } from '../../src/protocol/parts.ts';
@@ -152,6 +152,13 @@ test('of several reports the last valid one is converted', () => {
   const two = `${write.response(full).text}\n${write.aop1(emptyReport('failed', 'It broke.')).text}`;
   expect(lastReport(detect(two))?.outcome).toBe('failed');
   expect(lastReport(detect(`${two}\n${write.aof(full).text.replace('"done"', '"never"')}`))?.outcome).toBe('failed');
+});
+
+test('a v1 prompt that no TASK can hold is refused, not made into one that is invalid', () => {
+  const lift = (chars: number): Conversion => convert(detect(`task: ${'x'.repeat(chars)}`), 'task', CONTEXT);
+  const lifted = lift(200_000);
+  expect('output' in lifted && detect(JSON.stringify(lifted.output)).map((m) => m.valid)).toEqual([true]);
+  expect(lift(210_000)).toMatchObject({ problem: { code: 'E_NOT_CONVERTIBLE' } });
 });
 
 test('what an agent puts where Baton keeps its own is read only if it has the right shape', () => {

@@ -54,20 +54,30 @@ function readStatus(said: string): Status | null {
   return STATUSES.find((status) => status === word) ?? null;
 }
 
-/** A key and its colon: any words before a colon and a blank, or one name before a colon alone (`a:1`, not `12:30` or `http://x`). */
-const METRIC_KEY = /^\s*([^\s:][^:]*?)\s*:(?=\s|$)|^\s*([\w.%/-]*[A-Za-z_][\w.%/-]*):(?!\/\/)/;
-
 /** `key: value` pairs, split at commas that are followed by a key and a colon: `1,234` and `12:30:00` survive. */
 export function readMetrics(line: string): Record<string, string> {
   const pairs: [string, string][] = [];
   for (const piece of line.split(',')) {
-    const found = METRIC_KEY.exec(piece);
-    const key = found?.[1] ?? found?.[2];
+    const key = metricKey(piece);
     const last = pairs.at(-1);
-    if (found && key !== undefined) pairs.push([key, piece.slice(found[0].length)]);
+    if (key !== null) pairs.push([key, piece.slice(piece.indexOf(':') + 1)]);
     else if (last) last[1] += `,${piece}`;
   }
   return Object.fromEntries(pairs.map(([key, value]) => [key, value.trim()]).filter(([, value]) => value !== ''));
+}
+
+/**
+ * The key before the first colon: any words where a blank follows the colon, or one name (`a:1`, not `12:30` or `http://x`). Step by step: one
+ * expression for it takes the square of a line of blanks.
+ */
+function metricKey(piece: string): string | null {
+  const colon = piece.indexOf(':');
+  const before = piece.slice(0, Math.max(0, colon));
+  const key = before.trim();
+  if (key === '') return null;
+  if (colon === piece.length - 1 || /\s/.test(piece.charAt(colon + 1))) return key;
+  const isName = before.trimStart() === key && /^[\w.%/-]+$/.test(key) && /[A-Za-z_]/.test(key);
+  return isName && !piece.startsWith('//', colon + 1) ? key : null;
 }
 
 function checkStatus({ status }: Aop1Report): Problem[] {

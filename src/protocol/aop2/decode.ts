@@ -1,12 +1,12 @@
 /** A decoded JSON value that calls itself AOP v2 → a message with its problems. The value stays as it was written. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Fields } from '../../core/fields.ts';
+import { type Fields, isFields } from '../../core/fields.ts';
 import { error, type Problem, pointer, warning } from '../../core/problem.ts';
 import { type Message, message } from '../message.ts';
 import { shapeOf } from '../text/depth.ts';
 import { quote } from '../text/quote.ts';
-import { toProblems, type Validate, validator } from '../text/validate.ts';
+import { MOST_PROBLEMS, toProblems, type Validate, validator } from '../text/validate.ts';
 import { checkSize, checkSoftLimits } from './limits.ts';
 import { EventMessage, ResponseMessage, TaskMessage } from './schema.ts';
 import { isLater } from './version.ts';
@@ -24,7 +24,12 @@ export function decodeAop2(value: Fields, received: string): Message {
   if (shape === 'too-deep')
     return message('aop2', kind, null, [error(codeFor(kind), '', 'the message is nested too deep')]);
   const problems = checkKind(kind, value, received);
-  return message('aop2', kind, value, shape === 'proto' ? [...problems, ...protoExtensions(value, kind)] : problems);
+  return message(
+    'aop2',
+    kind,
+    value,
+    shape === 'proto' ? [...problems, ...protoExtensions(value, kind).slice(0, MOST_PROBLEMS)] : problems,
+  );
 }
 
 function checkKind(kind: string | null, value: Fields, received: string): Problem[] {
@@ -73,9 +78,8 @@ function checkResponse(value: Fields, received: string): Problem[] {
   const size = checkSize('RESPONSE', received);
   if (size.length > 0) return size;
   const problems = [...schemaProblems(validateResponse, value, 'E_MALFORMED_RESPONSE'), ...checkSoftLimits(value)];
-  if (problems.some((problem) => problem.severity === 'error')) return problems;
   // Looked at alone, what the guard rails may ask for is a warning; `checkGuardRails` makes it an error where they do.
-  const missing = missingByGuardRails(value as ResponseMessage, { finalSignal: true, minimalReport: true });
+  const missing = missingByGuardRails(value, { finalSignal: true, minimalReport: true });
   return [
     ...problems,
     ...missing.map((path) => warning('E_FIELD_MISSING', path, 'its TASK may require this and it is not there')),
@@ -89,17 +93,18 @@ function checkEvent(value: Fields): Problem[] {
   return [error('E_SCHEMA_VALIDATION', '/event', `expected one of ${known}, got ${quote(value['event'])}`)];
 }
 
+/** To a later version unknown fields are forgiven; each kind has a hundred places of its own, so that no warning hides an error. */
 function schemaProblems(validate: Validate, value: Fields, code: ErrorCode): Problem[] {
   const issues = validate(value);
   if (issues.length === 0) return [];
-  const later = isLater(String(value['aop_version']));
-  const problems = toProblems(issues, value, (issue) => {
-    if (isHardLimit(issue)) return 'E_CONTEXT_OVERFLOW';
-    return later && issue.code === 'unrecognized_keys' ? 'E_FIELD_UNKNOWN' : code;
-  });
-  return problems.map((problem) =>
-    problem.code === 'E_FIELD_UNKNOWN' ? warning(problem.code, problem.path, `${problem.message}; ignored`) : problem,
-  );
+  const isForgiven = ({ code }: z.core.$ZodIssue): boolean =>
+    code === 'unrecognized_keys' && isLater(String(value['aop_version']));
+  const errors = issues.filter((issue) => !isForgiven(issue));
+  const unknown = toProblems(issues.filter(isForgiven), value, 'E_FIELD_UNKNOWN');
+  return [
+    ...toProblems(errors, value, (issue) => (isHardLimit(issue) ? 'E_CONTEXT_OVERFLOW' : code)),
+    ...unknown.map(({ code, path, message }) => warning(code, path, `${message}; ignored`)),
+  ];
 }
 
 const isHardLimit = (issue: z.core.$ZodIssue): boolean => issue.code === 'too_big' && issue.origin === 'array';
@@ -109,13 +114,17 @@ export interface GuardRails {
   readonly minimalReport: boolean;
 }
 
-/** The pointers of what the guard rails ask of a RESPONSE and it does not have (contract §5). */
-function missingByGuardRails(response: ResponseMessage, rails: GuardRails): string[] {
+/** The pointers of what the guard rails ask of a RESPONSE and it does not have (contract §5). What is there and of the wrong type is not missing. */
+function missingByGuardRails(response: Fields, rails: GuardRails): string[] {
+  const { task_status: status, execution_summary: said = {} } = response;
   const missing: string[] = [];
-  const summary = response.execution_summary;
-  if (rails.finalSignal && response.task_status.final_signal === undefined) missing.push('/task_status/final_signal');
-  if (rails.minimalReport && (summary?.summary ?? '').trim() === '') missing.push('/execution_summary/summary');
-  if (rails.minimalReport && (summary?.actions ?? []).length === 0) missing.push('/execution_summary/actions');
+  if (rails.finalSignal && isFields(status) && status['final_signal'] === undefined) {
+    missing.push('/task_status/final_signal');
+  }
+  if (!rails.minimalReport || !isFields(said)) return missing;
+  const { summary = '', actions = [] } = said;
+  if (typeof summary === 'string' && summary.trim() === '') missing.push('/execution_summary/summary');
+  if (Array.isArray(actions) && actions.length === 0) missing.push('/execution_summary/actions');
   return missing;
 }
 

@@ -103,7 +103,12 @@ function list(title: string, items: readonly string[]): string {
   return said.length === 0 ? '' : [`${title}:`, ...said.map((item) => `- ${item}`)].join('\n');
 }
 
-const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
+const oneLine = (text: string): string =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 

@@ -24,6 +24,7 @@ const COMMA_OR_END = 5;
 
 const OBJECT = 0x7b; // {
 const ARRAY = 0x5b; // [
+const ESCAPE = 0x1b;
 
 /** An object within the value that begins at the margin of a line: a message of its own, if the value around it never ends. */
 interface Inner {
@@ -139,10 +140,12 @@ export function isForeignObject(text: string, start: number, end: number): boole
   let depth = 0;
   for (let i = start; i <= last; i++) {
     const c = text.charCodeAt(i);
+    if (c === ESCAPE) return false; // it goes before the line is read, and may hide a key
     if (c === 0x22) {
       i++;
       if (depth === 1 && isKeyAt(text, i)) return false;
       for (; i <= last && text.charCodeAt(i) !== 0x22; i++) {
+        if (text.charCodeAt(i) === ESCAPE) return false;
         if (text.charCodeAt(i) !== 0x5c) continue;
         i++;
         if (text.charCodeAt(i) === 0x75) return false; // an escape may spell a key

@@ -50,7 +50,7 @@ const BRACKET = 2;
 const WORD = 3;
 const BRACE = 4;
 const FIRST = new Uint8Array(128).fill(NEVER);
-for (const c of '*#`~\x1b') FIRST[c.charCodeAt(0)] = ALWAYS;
+for (const c of '*#`~\x1b\v\f') FIRST[c.charCodeAt(0)] = ALWAYS;
 for (const c of 'taoecrTAOECR') FIRST[c.charCodeAt(0)] = WORD;
 for (const [mark] of MARKS) FIRST[mark.charCodeAt(0)] ||= WORD;
 FIRST[0x5b] = BRACKET;
@@ -72,7 +72,8 @@ export function glance(text: string, start: number, end: number): typeof BLANK |
     if (c !== 0x20 && c !== 0x09 && c !== 0x0d) break;
   }
   if (i >= end) return BLANK;
-  const first = c < 128 ? FIRST[c] : NEVER;
+  // Blanks of other kinds may be all there is to the line.
+  const first = c < 128 ? FIRST[c] : /\s/.test(String.fromCharCode(c)) ? ALWAYS : NEVER;
   if (first === NEVER) return PLAIN;
   if (first === BRACKET) return bracketAt(text, i + 1) ? MAYBE : PLAIN;
   if (first === BRACE) return isForeignObject(text, i, end) ? PLAIN : MAYBE;

@@ -63,8 +63,25 @@ function behindUnclosed(lines: readonly string[], base: number): ReturnType<Yaml
 
 /** `OUTPUT:` is an envelope if one of its two parts stands under it; else it is a heading, and what stands under it is text. */
 const PART = /^\s*["']?(?:_meta|_handoff)["']?\s*:/;
-const KEY = /^\s*(?:"[^"]*"|'[^']*'|[^\s"'#:{}[\]-][^:]*)\s*:(?:\s|$)|^\s*[}\]]/;
-const COMMENT = /^\s*#(?![A-Z])/;
+const COLON = /^\s*:(?:\s|$)/;
+
+/** Whether a line is a key of a mapping, or closes brackets. Step by step: one expression for it takes the square of a line of blanks. */
+function isKey(line: string): boolean {
+  const text = line.trimStart();
+  const first = text.charAt(0);
+  if (first === '}' || first === ']') return true;
+  if (first === '' || '#:{[-'.includes(first)) return false;
+  if (first !== '"' && first !== "'") return COLON.test(text.slice(Math.max(0, text.indexOf(':'))));
+  const close = text.indexOf(first, 1);
+  return close > 0 && COLON.test(text.slice(close + 1));
+}
+
+/** A `#` in YAML begins a comment, with or without a blank behind it; a command stands at a line's start. */
+function isComment(line: string): boolean {
+  if (line.charAt(indentOf(line)) !== '#') return false;
+  const name = commandName(line);
+  return name === null || !isKnownCommand(name);
+}
 
 export function openOutput(first: string, line: number): YamlBlock {
   const held = createHeld();
@@ -91,11 +108,11 @@ function takeIndented(first: string, held: Held, isPart: () => void): Take {
   let margin: number | null = null;
   return (next) => {
     const indent = indentOf(next);
-    if (next.trim() !== '' && !COMMENT.test(next)) {
+    if (next.trim() !== '' && !isComment(next)) {
       if (indent <= base) return 'ended';
       margin ??= indent;
       // Left of the envelope's own margin, or at it and no key: words that someone indented.
-      if (indent < margin || (indent === margin && !KEY.test(next))) return 'ended';
+      if (indent < margin || (indent === margin && !isKey(next))) return 'ended';
       if (indent === margin && PART.test(next)) isPart();
     }
     held.push(next);
@@ -107,8 +124,7 @@ function takeIndented(first: string, held: Held, isPart: () => void): Take {
 function takeFlow(first: string, held: Held, isPart: () => void): Take {
   let depth = 0;
   const read = (line: string): void => {
-    const bare = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, '""');
-    for (const c of bare) depth += c === '{' || c === '[' ? 1 : c === '}' || c === ']' ? -1 : 0;
+    depth += openedIn(line);
     if (/_meta|_handoff/.test(line)) isPart();
   };
   read(first);
@@ -118,6 +134,29 @@ function takeFlow(first: string, held: Held, isPart: () => void): Take {
     read(next);
     return depth <= 0 ? 'last' : 'taken';
   };
+}
+
+/** How many more brackets a line opens than it closes. One within a quoted text is none; a quote that does not close is taken to the line's end. */
+function openedIn(line: string): number {
+  let opened = 0;
+  /** Only where a value may begin does a quote open a text: `it's` has none. */
+  let mayQuote = true;
+  for (let i = 0; i < line.length; i++) {
+    const c = line.charAt(i);
+    if (c === '{' || c === '[') opened++;
+    else if (c === '}' || c === ']') opened--;
+    if ((c === '"' || c === "'") && mayQuote) i = quoteEnd(line, i);
+    if (c !== ' ' && c !== '\t') mayQuote = c === '{' || c === '[' || c === ',' || c === ':';
+  }
+  return opened;
+}
+
+/** The index of the quote that closes the one at `open`, or the line's end. */
+function quoteEnd(line: string, open: number): number {
+  const quote = line.charAt(open);
+  let i = open + 1;
+  while (i < line.length && line.charAt(i) !== quote) i += quote === '"' && line.charAt(i) === '\\' ? 2 : 1;
+  return i;
 }
 
 interface Held {

@@ -8,7 +8,7 @@ import { quote } from './quote.ts';
 const COMPILE_AFTER = 16;
 
 /** A message with more problems than this is not a message with a mistake; the first ones say enough. */
-const MOST_ISSUES = 100;
+export const MOST_PROBLEMS = 100;
 
 type Issue = z.core.$ZodIssue;
 export type Validate = (value: unknown) => readonly Issue[];
@@ -20,7 +20,7 @@ export function validator(schema: z.ZodType): Validate {
   return (value) => {
     if (compiled === null && ++calls > COMPILE_AFTER) compiled = z.compile(schema);
     if (compiled?.validate(value) === true) return [];
-    return issuesOf(schema, value, compiled === null).slice(0, MOST_ISSUES);
+    return issuesOf(schema, value, compiled === null);
   };
 }
 
@@ -34,20 +34,22 @@ function issuesOf(schema: z.ZodType, value: unknown, jitless: boolean): readonly
   }
 }
 
-/** One problem an issue; one a key for unknown keys, since each has a place of its own. */
+/** One problem an issue; one a key for unknown keys, since each has a place of its own. The first hundred. */
 export function toProblems(
   issues: readonly Issue[],
   root: unknown,
   codeOf: ErrorCode | ((issue: Issue) => ErrorCode),
 ): Problem[] {
-  return withoutEchoes(issues).flatMap((issue): Problem[] => {
-    const path = issue.path as PathPart[];
-    const code = typeof codeOf === 'string' ? codeOf : codeOf(issue);
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => error(code, pointer([...path, key]), `unknown field ${quote(key)}`));
-    }
-    return [error(code, pointer(path), describe(issue, valueAt(root, path)))];
-  });
+  const problems = withoutEchoes(issues)
+    .slice(0, MOST_PROBLEMS)
+    .flatMap((issue): Problem[] => {
+      const path = issue.path as PathPart[];
+      const code = typeof codeOf === 'string' ? codeOf : codeOf(issue);
+      if (issue.code !== 'unrecognized_keys') return [error(code, pointer(path), describe(issue, valueAt(root, path)))];
+      const keys = issue.keys.slice(0, MOST_PROBLEMS);
+      return keys.map((key) => error(code, pointer([...path, key]), `unknown field ${quote(key)}`));
+    });
+  return problems.slice(0, MOST_PROBLEMS);
 }
 
 /** A value of the wrong type may also be called too long; that it is of the wrong type is all there is to say. */

@@ -126,6 +126,22 @@ describe('versions', () => {
     ]);
   });
 
+  test('what is forgiven to a later version hides no error, however much of it there is', () => {
+    const artifacts = [...Array.from({ length: 150 }, () => ({ path: 'a', mood: 1 })), {}];
+    const found = only(
+      changed('aop2-event-rollback.json', ['/aop_version', '2.9.0'], ['/artifacts_rolled_back', artifacts]),
+    );
+    expect(found.valid).toBe(false);
+    expect(codes(found)[0]).toBe('error E_SCHEMA_VALIDATION /artifacts_rolled_back/150/path');
+    expect(found.problems).toHaveLength(101);
+  });
+
+  test('of unknown fields the first hundred are listed', () => {
+    const many = Array.from({ length: 5000 }, (_, i): [string, unknown] => [`/mood${i}`, 1]);
+    expect(only(changed('aop2-event-heartbeat.json', ...many)).problems).toHaveLength(100);
+    expect(only(changed('aop2-event-heartbeat.json', ...many, ['/aop_version', '2.9.0'])).problems).toHaveLength(100);
+  });
+
   test('later means a greater number, not a greater letter', () => {
     expect(['2.0.3', '2.1', '2.0.10-A'].map(isLater)).toEqual([true, true, true]);
     expect(['2.0.2', '2.0.2-Z', '2.0.1-M', '2.x', '2.0.2.9'].map(isLater)).toEqual([false, false, false, false, false]);
@@ -224,6 +240,18 @@ describe('guard rails', () => {
     expect(codes(found)).toEqual([
       'warning E_FIELD_MISSING /task_status/final_signal',
       'warning E_FIELD_MISSING /execution_summary/summary',
+      'warning E_FIELD_MISSING /execution_summary/actions',
+    ]);
+  });
+
+  test('an error elsewhere does not hide it', () => {
+    const found = only(
+      changed('aop2-response.json', ['/task_status', { state: 'LOST' }], ['/execution_summary', { summary: 5 }]),
+    );
+    expect(codes(found)).toEqual([
+      'error E_MALFORMED_RESPONSE /task_status/state',
+      'error E_MALFORMED_RESPONSE /execution_summary/summary',
+      'warning E_FIELD_MISSING /task_status/final_signal',
       'warning E_FIELD_MISSING /execution_summary/actions',
     ]);
   });

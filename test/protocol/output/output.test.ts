@@ -151,6 +151,25 @@ describe('required of a node', () => {
   });
 });
 
+test('a comment is a comment without a blank behind its #, too; a command ends the envelope', () => {
+  const text = example('output-approval-gate.yaml');
+  const [plain] = detect(text);
+  for (const comment of ['  #Handoff', '    #NOTE: x', '#Handoff', '#NOTE:x', '# Handoff'])
+    expect(only(text.replace('  _handoff:', `${comment}\n  _handoff:`)).value).toEqual(plain?.value);
+  const cut = detect(text.replace('  _handoff:', '#STATE:list\n  _handoff:'));
+  expect(cut.map((m) => [m.kind, m.valid])).toEqual([
+    ['OUTPUT', false],
+    ['STATE', true],
+  ]);
+});
+
+test('brackets and quotes within the texts of an envelope in flow style do not end it', () => {
+  const flow = (name: string): string =>
+    `OUTPUT: {_meta: {output_type: brief, created_by: ${name}, confidence: 1},\n _handoff: {next_stage: x, graph_node: a, required_fields: []}}\nwords`;
+  for (const name of ['a', '"a } b"', "'a ] b'", '"a \\" } b"', "it's", '"a }\n b"'])
+    expect(only(flow(name))).toMatchObject({ kind: 'OUTPUT', valid: true });
+});
+
 test('inline data is for small things', () => {
   const output = only(example('output-bug-brief.yaml')).value as Output;
   const inline = (chars: number): Output => ({

@@ -1,6 +1,7 @@
 /** Templates: valid once they are filled in, and not before. */
 import { expect, test } from 'vitest';
 import { detect } from '../../../src/protocol/detect.ts';
+import { snakeCase } from '../../../src/protocol/output/node-words.ts';
 import { NODE_TYPES } from '../../../src/protocol/output/registry.ts';
 import { fieldsOfType, knownTypes, templateOf } from '../../../src/protocol/output/templates.ts';
 import { domainOf, nextStageOf, outputTypeOf } from '../../../src/protocol/output/type-defaults.ts';
@@ -40,4 +41,14 @@ test('of a project’s own types and of the registry’s, and of no others', () 
   expect(fieldsOfType('ADR', own)).toEqual(NODE_TYPES['ADR']);
   expect(fieldsOfType('constructor', own)).toBeNull();
   expect(outputTypeOf('toString')).toBe('analysis');
+});
+
+test('a type is written in the words of an id, in one pass', () => {
+  expect(['DesignSummary', 'SEOBrief', 'ADR', 'ABTestResults'].map(snakeCase)).toEqual([
+    'design_summary',
+    'seo_brief',
+    'adr',
+    'ab_test_results',
+  ]);
+  expect(snakeCase('A'.repeat(1_000_000))).toHaveLength(1_000_000);
 });

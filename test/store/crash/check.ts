@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ask, Store } from '../../../src/core/store.ts';
 import type { Disk } from '../../../src/store/fs/disk.ts';
+import type { Random } from '../../helpers/random.ts';
 import { canonical, type Ledger, type Mark, requestOf } from './ledger.ts';
-import type { Random } from './random.ts';
 import { recordsOf, retell, type Told, textKey } from './retold.ts';
 import { toldConsumers, toldDocument } from './retold-graph.ts';
 import { textProblem, treeProblem } from './tree-check.ts';

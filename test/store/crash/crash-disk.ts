@@ -1,7 +1,7 @@
 /** The store's disk on top of a model: every operation is written into a log, and some can be made to fail. */
 import type { Disk } from '../../../src/store/fs/disk.ts';
+import type { Random } from '../../helpers/random.ts';
 import { applyOp, type DiskModel, type DiskOp, fileAt, folderAt, type NodeId } from './disk-model.ts';
-import type { Random } from './random.ts';
 
 export type FaultKind = 'append' | 'fdatasync' | 'sync' | 'write' | 'rename' | 'mkdir' | 'open' | 'remove' | 'truncate';
 

@@ -1,8 +1,8 @@
 /** What the disk of the crash tests may lose, and what it may not. */
 import { describe, expect, it } from 'vitest';
+import { seeded } from '../../helpers/random.ts';
 import { openCrashDisk } from './crash-disk.ts';
 import { applyOp, copyModel, type DiskModel, type DiskOp, emptyModel, killed, powerLost } from './disk-model.ts';
-import { seeded } from './random.ts';
 
 function onDisk(work: (disk: ReturnType<typeof openCrashDisk>) => void): DiskModel {
   const model = emptyModel();

@@ -2,7 +2,7 @@
  * A disk as a crash sees it: what every program sees now, what a loss of power is sure to leave, and the operations between the two.
  * Operations are plain data, so a disk as it was at any of them is had by doing them again up to there.
  */
-import type { Random } from './random.ts';
+import type { Random } from '../../helpers/random.ts';
 
 export type NodeId = number;
 

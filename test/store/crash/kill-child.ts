@@ -4,8 +4,8 @@ import { realDisk } from '../../../src/store/fs/disk.ts';
 import { layoutOf } from '../../../src/store/fs/layout.ts';
 import { makeFolder } from '../../../src/store/fs/marker.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
+import { seeded } from '../../helpers/random.ts';
 import type { Mark } from './ledger.ts';
-import { seeded } from './random.ts';
 import { work } from './workload.ts';
 
 const [dir = '', seed = '0'] = process.argv.slice(2);

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { realDisk } from '../../../src/store/fs/disk.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
+import { type Random, seeded } from '../../helpers/random.ts';
 import { bundle } from './bundle.ts';
 import { check } from './check.ts';
 import { crashed, emptyLedger, enter, type Ledger, type Mark } from './ledger.ts';
-import { type Random, seeded } from './random.ts';
 import { nothingTold } from './retold.ts';
 import { hasTree } from './tree-check.ts';
 

@@ -4,7 +4,7 @@ import type { GraphUpdate, Node } from '../../../src/core/node.ts';
 import type { Question } from '../../../src/core/question.ts';
 import type { Ask } from '../../../src/core/store.ts';
 import type { Task } from '../../../src/core/task.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../helpers/random.ts';
 
 export interface KnownGraph {
   readonly nodes: Map<string, Node>;

@@ -3,9 +3,9 @@ import { BatonError } from '../../../src/core/errors.ts';
 import type { NewTask, TaskMessage } from '../../../src/core/laws/messages.ts';
 import type { Answer, Ask, Store } from '../../../src/core/store.ts';
 import { TASK_PRIORITIES, TASK_STATUSES, type Task, type TaskStatus } from '../../../src/core/task.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Fault, FaultKind } from './crash-disk.ts';
 import type { Mark } from './ledger.ts';
-import type { Random } from './random.ts';
 import { type KnownGraph, someGraphAsk } from './workload-graph.ts';
 
 export interface WorkloadOptions {
