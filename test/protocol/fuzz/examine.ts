@@ -1,18 +1,20 @@
 /** What must hold of any text at all. Each rule that does not is a sentence; none is what there should be. */
 import { isDeepStrictEqual } from 'node:util';
+import type * as z from 'zod';
 import { countTokens } from '../../../src/cli/tokens.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
 import { encodeAof } from '../../../src/protocol/aof/encode.ts';
-import { AOF_SCHEMAS, type AofEnvelope, isAofType } from '../../../src/protocol/aof/schema.ts';
-import { EventMessage, ResponseMessage, TaskMessage } from '../../../src/protocol/aop2/schema.ts';
+import type { AofEnvelope } from '../../../src/protocol/aof/schema.ts';
+import type { TaskMessage } from '../../../src/protocol/aop2/schema.ts';
 import { isLater } from '../../../src/protocol/aop2/version.ts';
 import type { Command } from '../../../src/protocol/command/command.ts';
 import { encodeCommand } from '../../../src/protocol/command/encode.ts';
-import { type Converted, convert, TARGETS, type Target } from '../../../src/protocol/convert.ts';
+import { type Converted, convert } from '../../../src/protocol/convert.ts';
 import { createDetector, detect, type Found } from '../../../src/protocol/detect.ts';
-import { DIALECTS } from '../../../src/protocol/message.ts';
+import { DIALECTS, REPORTS, TARGETS, type Target } from '../../../src/protocol/dialects.ts';
 import { encodeGraphUpdate, encodeOutput } from '../../../src/protocol/output/encode.ts';
-import { GraphUpdate, Output } from '../../../src/protocol/output/schema.ts';
+import type { GraphUpdate, Output } from '../../../src/protocol/output/schema.ts';
+import { PARTS } from '../../../src/protocol/parts.ts';
 import { agentPrompt } from '../../../src/protocol/prompt.ts';
 import type { Random } from '../../helpers/random.ts';
 
@@ -123,24 +125,16 @@ function judgedBySchema({ dialect, kind, value, valid, problems }: Found): strin
   return success && isOfSchema && !isBeyond ? [`${dialect} ${kind} is invalid, and valid by its schema`] : [];
 }
 
-function schemaOf(
-  dialect: Found['dialect'],
-  kind: string | null,
-): { safeParse(value: unknown): { success: boolean } } | null {
-  if (dialect === 'aop2')
-    return { TASK: TaskMessage, RESPONSE: ResponseMessage, EVENT: EventMessage }[kind ?? ''] ?? null;
-  if (dialect === 'output') return kind === 'OUTPUT' ? Output : GraphUpdate;
-  return dialect === 'aof' && kind !== null && isAofType(kind) ? AOF_SCHEMAS[kind] : null;
+function schemaOf(dialect: Found['dialect'], kind: string | null): z.ZodType | null {
+  if (dialect === 'v1' || dialect === 'unstructured') return null;
+  const { schemas } = PARTS[dialect];
+  return (Object.hasOwn(schemas, kind ?? '') && schemas[kind ?? '']) || null;
 }
 
-const READ_AS: Readonly<Record<Target, string>> = {
-  task: 'aop2 TASK',
-  prompt: 'v1 prompt',
-  response: 'aop2 RESPONSE',
-  aop1: 'aop1 report',
-  aof: 'aof completion.report',
-  output: 'output OUTPUT',
-};
+const READ_AS = new Map<Target, string>([
+  ['task', 'aop2 TASK'],
+  ...REPORTS.map(({ name, kind, to }) => [to as Target, `${name} ${kind}`] as const),
+]);
 
 /** What converts is valid, is of the dialect it is said to be, and converts to itself; where something was lost, from the second time on. */
 function converts(found: readonly Found[], target: Target): string[] {
@@ -153,7 +147,7 @@ function converts(found: readonly Found[], target: Target): string[] {
   if (once.event && !detect(JSON.stringify(once.event)).every(({ valid }) => valid)) return failed('an invalid event');
   // A prompt is for people and models: what it holds may be a message of its own.
   if (target === 'prompt') return [];
-  const isRead = back.some(({ dialect, kind, valid }) => valid && `${dialect} ${kind}` === READ_AS[target]);
+  const isRead = back.some(({ dialect, kind, valid }) => valid && `${dialect} ${kind}` === READ_AS.get(target));
   if (!isRead) return failed(`reads as ${outline(back)}`);
   const twice = convert(back, target, CONTEXT);
   if ('problem' in twice) return failed(twice.problem.message);

@@ -1,6 +1,7 @@
 /** Reads text after text, from one seed, until told to stop; what breaks a rule is made small and handed over. */
-import { convert, TARGETS } from '../../../src/protocol/convert.ts';
+import { convert } from '../../../src/protocol/convert.ts';
 import { detect } from '../../../src/protocol/detect.ts';
+import { TARGETS } from '../../../src/protocol/dialects.ts';
 import { type Random, seeded } from '../../helpers/random.ts';
 import { examine } from './examine.ts';
 import { corpus, mutant, type Pump, pump, pumped } from './generate.ts';
