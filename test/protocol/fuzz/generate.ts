@@ -1,11 +1,9 @@
 /** Texts to be read: those of the documents, and reports of any content in every dialect; then changed at random, or pumped up. */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { fromReport as asAof } from '../../../src/protocol/aof/report.ts';
-import { fromReport as asBlock } from '../../../src/protocol/aop1/encode.ts';
-import { fromReport as asResponse } from '../../../src/protocol/aop2/report.ts';
 import { COMMANDS } from '../../../src/protocol/command/table.ts';
-import { fromReport as asOutput } from '../../../src/protocol/output/report.ts';
+import { REPORTS } from '../../../src/protocol/dialects.ts';
+import { PARTS } from '../../../src/protocol/parts.ts';
 import { anyReport, anyText } from '../../helpers/arbitrary.ts';
 import type { Random } from '../../helpers/random.ts';
 
@@ -123,14 +121,12 @@ export function corpus(fixtures: URL, seed: number): string[] {
       });
     },
   );
-  const reports = fc
-    .sample(anyReport, { seed, numRuns: 40 })
-    .flatMap((report) => [
-      asBlock(report).text,
-      JSON.stringify(asResponse(report).response, null, seed % 3),
-      `AOF/1 ${JSON.stringify(asAof(report, { now: NOW }).envelope)}`,
-      asOutput(report, NOW).text,
-    ]);
+  const reports = fc.sample(anyReport, { seed, numRuns: 20 }).flatMap((report, i) =>
+    REPORTS.map(({ name }) => {
+      const { output } = PARTS[name].report.write(report, { now: NOW });
+      return typeof output === 'string' ? output : JSON.stringify(output, null, i % 3);
+    }),
+  );
   return [
     ...documents(new URL('documents/', fixtures)),
     ...payloads,
