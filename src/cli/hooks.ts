@@ -10,6 +10,7 @@ import { whereIs } from '../process/where.ts';
 import { readIfThere } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
+import { settingsText } from './hooks-file.ts';
 import { HOOKED, HOOKED_NAMES, type Hooked, isEmpty, type Made, withHooks, withoutHooks } from './hooks-settings.ts';
 import { installedAgents } from './installed.ts';
 import { note, print, printJson } from './io.ts';
@@ -24,6 +25,8 @@ interface Options extends Globals {
 interface Place extends Made {
   readonly file: boolean;
   readonly folder: boolean;
+  /** What stood in a file that said nothing, as it was written. */
+  readonly blank?: string;
 }
 
 type Places = Readonly<Record<string, Place>>;
@@ -60,7 +63,7 @@ function planOf(programs: readonly Hooked[], launcher: string, options: Options,
   const before = readPlaces(dir);
   return programs.flatMap((program): Change[] => {
     const path = settingsOf(program, options, dir);
-    const text = readIfThere(path);
+    const text = settingsText(path);
     const { text: after, made } = withHooks(text, program, launcher, path);
     if (after === text) return [];
     refuseReadOnly(path);
@@ -70,10 +73,14 @@ function planOf(programs: readonly Hooked[], launcher: string, options: Options,
       folder: known?.folder === true || !isThere(dirname(path)),
       hooks: known?.hooks === true || made.hooks,
       events: [...new Set([...(known?.events ?? []), ...made.events])],
+      ...blankOf(known?.blank ?? text),
     };
     return [{ path, text: after, place }];
   });
 }
+
+const blankOf = (text: string | null | undefined): Pick<Place, 'blank'> =>
+  text != null && (text.trim() === '' || isEmpty(text)) ? { blank: text } : {};
 
 /** A file is put in its place, which would go through whatever its mode says. */
 function refuseReadOnly(path: string): void {
@@ -100,13 +107,14 @@ export async function removeHooks(names: readonly string[], options: Options): P
   const before = readPlaces(dir);
   const changes = programs.flatMap((program): Change[] => {
     const path = settingsOf(program, options, dir);
-    const text = readIfThere(path);
+    const text = settingsText(path);
     if (text === null) return [];
     const place = before[path] ?? null;
     const after = withoutHooks(text, place, path);
     if (after === text) return [];
     refuseReadOnly(path);
-    return [{ path, text: place?.file === true && isEmpty(after) ? null : after, place }];
+    const nothing = place?.file === true ? null : (place?.blank ?? after);
+    return [{ path, text: isEmpty(after) ? nothing : after, place }];
   });
   for (const change of changes) await apply(change);
   const left = Object.entries(before).filter(([path]) => !changes.some((change) => change.path === path));
@@ -219,9 +227,10 @@ function readPlaces(dir: string): Places {
   if (!isFields(value)) return {};
   const places = Object.entries(value).flatMap(([path, place]): [string, Place][] => {
     if (!isFields(place) || !Array.isArray(place['events'])) return [];
-    const { file, folder, hooks, events } = place;
+    const { file, folder, hooks, events, blank } = place;
     const names = (events as unknown[]).filter((event) => typeof event === 'string');
-    return [[path, { file: file === true, folder: folder === true, hooks: hooks === true, events: names }]];
+    const known = { file: file === true, folder: folder === true, hooks: hooks === true, events: names };
+    return [[path, { ...known, ...(typeof blank === 'string' ? blankOf(blank) : {}) }]];
   });
   return Object.fromEntries(places);
 }

@@ -2,6 +2,7 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -150,6 +151,23 @@ describe('install', () => {
     expect(at.read(CLAUDE)).toBe('{}');
   });
 
+  test.each([
+    ['bytes that are not UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x22, 0xff, 0x22]))],
+    ['a link that leads nowhere', (path: string) => symlinkSync('/nowhere/at-all', path)],
+    ['a folder', (path: string) => mkdirSync(path)],
+    ['something else', (path: string) => symlinkSync('/dev/null', path)],
+  ])('settings that are %s are refused, and stay', async (came, make) => {
+    const at = project();
+    mkdirSync(at.path('.claude'));
+    make(at.path(CLAUDE));
+    const before = lstatSync(at.path(CLAUDE)).ino;
+    expect(await at.run(['hooks', 'install', 'claude'])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`expected a file of settings, got ${came} (E_CONFIG)`),
+    });
+    expect(lstatSync(at.path(CLAUDE)).ino).toBe(before);
+  });
+
   test('for the user', async () => {
     const at = project();
     const ran = await at.run(['hooks', 'install', 'claude', '--user', '--json']);
@@ -252,6 +270,15 @@ describe('remove', () => {
     expect((await at.run(['hooks', 'remove', 'claude', '--json'])).json()).toEqual({ changed: [at.path(CLAUDE)] });
     expect(at.read(CLAUDE)).toBe(text);
     expect((await at.run(['hooks', 'remove', 'claude', '--json'])).json()).toEqual({ changed: [] });
+  });
+
+  test.each(['', '\n', '{ }', ' {\n}\n'])('a file that said nothing says it in the same words: %j', async (text) => {
+    const at = project();
+    at.write(CLAUDE, text);
+    await at.run(['hooks', 'install', 'claude']);
+    expect(at.read(CLAUDE)).toContain('SubagentStop');
+    await at.run(['hooks', 'remove', 'claude']);
+    expect(at.read(CLAUDE)).toBe(text);
   });
 
   test('keeps what was added since', async () => {
