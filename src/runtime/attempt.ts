@@ -64,6 +64,9 @@ interface ExtraTurn {
 const BEAT_MS = LEASE_MS / 3;
 const NOTE_USE_MS = 30_000;
 const LAST_TEXT_CHARS = 20_000;
+/** So many conversations of a run are written down, and so many refusals told; a program may name ever new ones. */
+const MOST_CONVERSATIONS = 20;
+const MOST_DENIED = 100;
 
 /** Nothing in the workspace is changed by opening it. */
 export async function openAttempt(given: Supervision): Promise<Attempt> {
@@ -195,6 +198,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 
     let lastText = '';
     let conversation: string | null = null;
+    let [conversations, denied] = [0, 0];
     const onSign = (sign: AgentSign): void => {
       clocks.alive();
       live.sign(sign);
@@ -205,10 +209,12 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       } else if (sign.kind === 'end') lastText = sign.text ? sign.text.slice(-LAST_TEXT_CHARS) : lastText;
       else if (sign.kind === 'conversation') {
         // A person may go on with it.
-        if (sign.id !== conversation) given.facts.tell('run.conversation', { id: sign.id });
+        if (sign.id !== conversation && ++conversations <= MOST_CONVERSATIONS)
+          given.facts.tell('run.conversation', { id: sign.id });
         conversation = sign.id;
-      } else if (sign.kind === 'denied') warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
-      else if (sign.kind === 'usage') use(sign);
+      } else if (sign.kind === 'denied') {
+        if (++denied <= MOST_DENIED) warnings.push(`E_PERMISSION_DENIED: the agent was not allowed ${sign.what}`);
+      } else if (sign.kind === 'usage') use(sign);
     };
 
     const environment = {

@@ -268,3 +268,20 @@ test('two hosts on one store: each stops its own', async () => {
     await second.close();
   }
 });
+
+test('a program that names ever new conversations and is refused for ever fills neither the journal nor its report', async () => {
+  const world = await makeWorld({
+    config: { agents: { f: { kind: 'claude', command: ['node', 'f.mjs'] } }, defaults: { sandbox: 'off' } },
+  });
+  world.write(
+    'f.mjs',
+    `const say = (event) => console.log(JSON.stringify(event));
+    for (let i = 0; i < 200; i++) say({ type: 'system', subtype: 'init', session_id: 's' + i });
+    const permission_denials = Array.from({ length: 200 }, (_, i) => ({ tool_name: 'Bash', tool_use_id: 't' + i, tool_input: {} }));
+    say({ type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's', permission_denials });`,
+  );
+  const ran = await world.run(taskOf(world, { agent: 'f', provider: 'CLAUDE' }));
+  expect(ran.told('run.conversation')).toHaveLength(20);
+  const refusals = ran.log('details.json').match(/was not allowed/g) ?? [];
+  expect(refusals).toHaveLength(100);
+});
