@@ -80,7 +80,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
 function rollbackText({ task_id: task, trigger, artifacts_rolled_back: all, files = 0, kept }: Rollback): string {
   if (task !== null) return `${task}: ${all.length} outputs (${trigger ?? '-'})`;
   const where = typeof kept === 'string' ? `; what was not committed is kept in ${oneLine(kept)}` : '';
-  return `the session: ${files} files (${oneLine(trigger ?? '-')})${where}`;
+  return `the session: ${files} ${files === 1 ? 'file' : 'files'} (${oneLine(trigger ?? '-')})${where}`;
 }
 
 type Rollback = SessionFinalReport['rollbacks'][number];

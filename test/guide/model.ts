@@ -14,7 +14,7 @@ const BROKEN = 'export const total = (items) => items.reduce((sum, { price }) =>
 
 const QUANTITY = `import assert from 'node:assert';
 import { test } from 'node:test';
-import { total } from '../src/cart.js';
+import { total } from '../src/cart.mjs';
 
 test('quantities count', () => assert.equal(total([{ price: 5, quantity: 2 }, { price: 1, quantity: 1 }]), 11));
 `;
@@ -31,7 +31,7 @@ metadata: { created_by: implementation-triad, confidence: 0.95, domain: software
 data:
   summary: The total of a cart counts quantities
   code_changes: [total multiplies price by quantity]
-  files_modified: [src/cart.js]
+  files_modified: [src/cart.mjs]
 handoff:
   ready_for_next: true
   next_stage: test-engineer
@@ -53,27 +53,27 @@ export const SCRIPTS = {
   mend: {
     when: ['Its objective: Mend the bug'],
     steps: [
-      { text: 'One word is missing.', tools: [{ do: 'read', path: 'src/cart.js' }] },
-      { tools: [{ do: 'edit', path: 'src/cart.js', old: BROKEN, new: FIXED }] },
+      { text: 'One word is missing.', tools: [{ do: 'read', path: 'src/cart.mjs' }] },
+      { tools: [{ do: 'edit', path: 'src/cart.mjs', old: BROKEN, new: FIXED }] },
       mcp('aof_handoff', {
         toAgent: 'codex',
         title: 'Two tests that keep the bug away',
-        acceptanceCriteria: ['test/quantity.test.js and test/zero.test.js pass'],
-        expectedOutputs: ['test/quantity.test.js', 'test/zero.test.js'],
+        acceptanceCriteria: ['test/quantity.test.mjs and test/zero.test.mjs pass'],
+        expectedOutputs: ['test/quantity.test.mjs', 'test/zero.test.mjs'],
         constraints: ['begin when the signal mended is there'],
       }),
       { text: 'It is mended, and codex writes the tests.' },
     ],
   },
   handOn: {
-    when: ['Its objective: Signal `mended`'],
+    when: ['Its objective: Give the signal mended'],
     steps: [say('#SIGNAL:mended:true'), say('#WAIT:codex:50'), { text: `It is done.\n\n${IMPLEMENTATION}` }],
   },
   again: {
-    when: ['test/zero.test.js is not there'],
+    when: ['test/zero.test.mjs is not there'],
     steps: [
-      { tools: [{ do: 'write', path: 'test/zero.test.js', content: ZERO }] },
-      { text: report('success', 'test/zero.test.js is written, and passes') },
+      { tools: [{ do: 'write', path: 'test/zero.test.mjs', content: ZERO }] },
+      { text: report('success', 'test/zero.test.mjs is written, and passes') },
     ],
   },
   tests: {
@@ -85,11 +85,11 @@ export const SCRIPTS = {
         tools: [
           {
             do: 'shell',
-            command: `test -e test/quantity.test.js || { printf %s '${QUANTITY.replaceAll("'", `'\\''`)}' > test/quantity.test.js; sleep 60; }`,
+            command: `test -e test/quantity.test.mjs || { printf %s '${QUANTITY.replaceAll("'", `'\\''`)}' > test/quantity.test.mjs; sleep 60; }`,
           },
         ],
       },
-      { text: report('success', 'test/quantity.test.js and test/zero.test.js are written, and pass') },
+      { text: report('success', 'test/quantity.test.mjs and test/zero.test.mjs are written, and pass') },
     ],
   },
 };

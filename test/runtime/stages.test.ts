@@ -109,6 +109,8 @@ test('a stage is told no more than fits, whatever stands in the node, and what i
     criteria: [],
     output: null,
   });
+  // How a person is asked is no secret of the protocol's readers.
+  expect(plain).toContain('`approval_required: true`');
   // An agent that repeats what it was told has said nothing by that.
   expect(detect(plain).map(({ dialect }) => dialect)).toEqual(['unstructured']);
 });
