@@ -107,12 +107,23 @@ export async function readExactText(file: string): Promise<string> {
   }
 }
 
+/** As much as can be sent to whoever owns the data folder. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
 export async function readText(
   file: string,
   decoder: InstanceType<typeof TextDecoder> = new TextDecoder(),
 ): Promise<string> {
   let text = '';
-  for await (const chunk of readInput(file)) text += decoder.decode(chunk, { stream: true });
+  let bytes = 0;
+  for await (const chunk of readInput(file)) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) {
+      const where = file === STDIN ? 'on standard input' : `in ${file}`;
+      throw new BatonError('E_CONTEXT_OVERFLOW', `expected at most ${MOST_BYTES} bytes, got more ${where}`);
+    }
+    text += decoder.decode(chunk, { stream: true });
+  }
   return text + decoder.decode();
 }
 

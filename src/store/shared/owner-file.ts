@@ -18,7 +18,7 @@ interface OwnerNote extends ProcessMark, Where {
 }
 
 interface OwnerFile {
-  /** Whether another owner has put its name there since: this process was asleep for too long. */
+  /** Whether another owner has put its name there since: this process was asleep for too long, or the folder was replaced. */
   lostTo(): OwnerNote | null;
   remove(): void;
 }
@@ -95,6 +95,10 @@ function diskNow(path: string): number {
 /** The lock reaches those in the same place who know the folder by the same path. */
 const isWithinReach = (a: OwnerNote, b: OwnerNote): boolean => isSameWhere(a, b) && a.dir === b.dir;
 
+/** Another process that owns the folder, or may: out of reach, or alive with a lock of another name. */
+const isAnother = (note: OwnerNote, mine: OwnerNote): boolean =>
+  !isWithinReach(note, mine) || (note.pid !== mine.pid && stateOf(note) !== 'gone');
+
 /** Whoever has the lock is alone, unless the name of the lock has changed: then another may live, and hold the old one. */
 function refuseAlive(path: string, mine: OwnerNote): void {
   const found = find(path);
@@ -127,7 +131,7 @@ function keepFresh(path: string, text: string, mine: OwnerNote, times: OwnerTime
   let lost: OwnerNote | null = null;
   const refresh = (): void => {
     const found = find(path);
-    if (found !== null && found.text !== text && !isWithinReach(found.note, mine)) {
+    if (found !== null && found.text !== text && isAnother(found.note, mine)) {
       lost = found.note;
       clearInterval(timer);
       return;

@@ -208,6 +208,17 @@ test('an owner keeps its name fresh, puts it back, and knows when another has ta
   expect(readOwner(folder.dir)?.pid).toBe(4711);
 });
 
+test('the name of an owner that came after the folder was replaced is not written over', async () => {
+  const folder = newFolder();
+  const file = await writeOwnerFile(placeOf(folder), never, { refreshMs: 20, staleMs: 400 });
+  const path = join(folder.dir, 'owner.json');
+  const other = JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), pid: process.ppid, started: null });
+  writeFileSync(path, other);
+  await until('it has noticed', () => file.lostTo() !== null);
+  file.remove();
+  expect(readFileSync(path, 'utf8')).toBe(other);
+});
+
 test('an owner that lost its place refuses, for itself and for its clients', async () => {
   const folder = newFolder();
   const owner = await member(folder);
