@@ -57,9 +57,14 @@ export class Refused extends BatonError {
   }
 }
 
+const unforeseen = (cause: unknown): BatonError =>
+  (cause as NodeJS.ErrnoException | null)?.syscall === 'uv_cwd'
+    ? new BatonError('E_FILE_NOT_FOUND', 'the folder that this is run in is not there any more', 'go to one that is')
+    : new BatonError('E_UNKNOWN', messageOf(cause));
+
 /** One sentence and a hint on stderr, never a stack trace; the exit code is that of the error's table entry. */
 export function fail(cause: unknown, json: boolean): void {
-  const failure = cause instanceof BatonError ? cause : new BatonError('E_UNKNOWN', messageOf(cause));
+  const failure = cause instanceof BatonError ? cause : unforeseen(cause);
   process.exitCode = failure instanceof Refused ? failure.exit : ERRORS[failure.code].exit;
   const { code } = failure;
   const message = stripControls(failure.message);

@@ -1,8 +1,8 @@
 /** The user's own folder for sockets and what else lives only as long as a process: nobody else may look into it. */
-import { lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { BatonError } from '../core/errors.ts';
+import { dirname, join } from 'node:path';
+import { BatonError, messageOf } from '../core/errors.ts';
 
 export const runtimeFolder = (): string => checkedFolder(findFolder());
 
@@ -27,7 +27,7 @@ function findFolder(): string {
 
 /** Makes the folder where it is not there. Whoever may write there could put a socket of their own in the place of ours. */
 export function checkedFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeFolder(path);
   const user = process.getuid?.();
   if (user === undefined) return path;
   const found = lstatSync(path);
@@ -41,4 +41,18 @@ export function checkedFolder(path: string): string {
     `expected the runtime folder ${path} to belong to user ${user} alone (mode 700), but ${came}`,
     'remove it, or set XDG_RUNTIME_DIR to a folder that is yours alone',
   );
+}
+
+function makeFolder(path: string): void {
+  try {
+    // Where nothing can be made in a folder that is there, as in /proc, Node would try the folders above for ever.
+    mkdirSync(path, { recursive: !existsSync(dirname(path)), mode: 0o700 });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw new BatonError(
+      'E_PERMISSION_DENIED',
+      `the runtime folder ${path} could not be made: ${messageOf(cause)}`,
+      'set XDG_RUNTIME_DIR to a folder that is yours alone',
+    );
+  }
 }

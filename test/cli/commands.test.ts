@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../../src/core/version.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { example } from '../helpers/documents.ts';
-import { baton, fixture } from './baton.ts';
+import { baton, fixture, MAIN } from './baton.ts';
 import { batonHere } from './here.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'baton-cli-'));
@@ -147,6 +147,12 @@ describe('baton check', () => {
       { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8' },
     );
     expect([status, stderr]).toEqual([0, '']);
+  });
+
+  test('where it is run in a folder that is gone, that is said', () => {
+    const script = `mkdir gone && cd gone && rmdir ../gone && exec "${process.execPath}" "${MAIN}" task list`;
+    const { status, stderr } = spawnSync('sh', ['-c', script], { cwd: dir, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([4, expect.stringMatching(/^baton: the folder that this is run in is not there/)]);
   });
 
   test.each([
