@@ -1,12 +1,11 @@
 // The knowledge graph: adding nodes against notes of the same size through the same journal; lineage, start and memory with a million of them.
 // Each measurement runs in a process of its own, on a folder of its own. BATON_BENCH_DIR says on which disk;
 // `node bench/run.mjs graph 200000` makes fewer.
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { report } from './measure.mjs';
+import { inProcess, report } from './measure.mjs';
 
 const PERSON = { kind: 'person', name: 'user' };
 const IN_FLIGHT = 200;
@@ -180,15 +179,7 @@ async function lengthOf(store, floor, dir) {
   return documentOf(1).length + node - note;
 }
 
-function child(name, ...args) {
-  const self = fileURLToPath(import.meta.url);
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--expose-gc', self, name, ...args.map(String)], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-  });
-  if (status !== 0) throw new Error(`${name}: ${stderr}`);
-  return JSON.parse(stdout);
-}
+const child = (name, ...args) => inProcess(import.meta.url, name, ...args);
 
 export function graph() {
   const count = Number(process.argv[3] ?? 1_000_000);

@@ -1,4 +1,6 @@
 // Ratios to a floor measured in the same run, interleaved, since a shared machine is noisy.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
 const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
 
@@ -13,6 +15,15 @@ export function interleave(functions, { rounds = 15, warmup = 2 } = {}) {
     }
   }
   return times.map(median);
+}
+
+/** A part of a bench in a process of its own, where nothing else has used the memory; what it prints is its answer, as JSON. */
+export function inProcess(url, name, ...args) {
+  const options = { encoding: 'utf8', maxBuffer: 1 << 28 };
+  const argv = ['--expose-gc', fileURLToPath(url), name, ...args.map(String)];
+  const { stdout, stderr, status } = spawnSync(process.execPath, argv, options);
+  if (status !== 0) throw new Error(`${name}: ${stderr}`);
+  return JSON.parse(stdout);
 }
 
 let rows = [];

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { report } from './measure.mjs';
+import { inProcess, report } from './measure.mjs';
 
 const PERSON = { kind: 'person', name: 'user' };
 const RUNTIME = { kind: 'runtime', name: 'baton' };
@@ -125,15 +125,7 @@ const CHILDREN = {
   },
 };
 
-function child(name, ...args) {
-  const self = fileURLToPath(import.meta.url);
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--expose-gc', self, name, ...args.map(String)], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-  });
-  if (status !== 0) throw new Error(`${name}: ${stderr}`);
-  return JSON.parse(stdout);
-}
+const child = (name, ...args) => inProcess(import.meta.url, name, ...args);
 
 export function store() {
   try {

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DESIGN, unsureOf } from '../helpers/asking.ts';
 import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
 import { batonHere } from './here.ts';
 
@@ -54,67 +55,7 @@ const say = (text: string): string => `cat <<END\n${text}END`;
 
 const DONE = `printf '%s\\n' '[AOP:START] 2026-01-01T00:00:00Z' '[AOP:TASK] t' '[AOP:SUMMARY]' '- made' '[AOP:STATUS] success' '[AOP:END] 2026-01-01T00:00:01Z'`;
 
-const DESIGN = `[GRAPH_UPDATE]
-type: add_node
-node_id: adrs_summary_20251028_120000
-node_type: DesignSummary
-metadata:
-  created_by: "solution-architect"
-  confidence: 0.95
-data:
-  key_decisions: ["use a queue"]
-  implementation_plan: "first the queue"
-handoff:
-  ready_for_next: true
-  next_stage: "implementation-triad"
-  required_fields: ["key_decisions", "implementation_plan"]
-[/GRAPH_UPDATE]
-
-OUTPUT:
-  _meta:
-    output_type: "specification"
-    created_by: "solution-architect"
-    confidence: 0.90
-  _handoff:
-    next_stage: "user"
-    graph_node: "adrs_summary_20251028_120000"
-    required_fields: ["key_decisions", "implementation_plan"]
-    approval_required: true
-    approval_question: "Do you approve this architecture design?"
-`;
-const DARK = `[GRAPH_UPDATE]
-type: add_node
-node_id: uncertainty_darkmode_priority_$BATON_RUN_ID
-node_type: Uncertainty
-metadata:
-  created_by: "feature-brief"
-  confidence: 0.75
-data:
-  uncertainty_source: "Feature priority unclear"
-  question: "Is dark mode P0 or P1? Affects resource allocation"
-  options:
-    - option: "P0 (Critical)"
-      impact: "Dedicate 2 developers for 1 week"
-    - option: "P1 (High)"
-      impact: "1 developer over 2 weeks"
-  context: "User survey shows 40% want dark mode, but unclear urgency"
-handoff:
-  ready_for_next: false
-  next_stage: "user"
-  required_fields: ["resolution"]
-[/GRAPH_UPDATE]
-
-OUTPUT:
-  _meta:
-    output_type: "uncertainty"
-    created_by: "feature-brief"
-    confidence: 0.75
-  _handoff:
-    next_stage: "user"
-    graph_node: "uncertainty_darkmode_priority_$BATON_RUN_ID"
-    required_fields: ["resolution"]
-    escalation_reason: "Confidence below 90% threshold"
-`;
+const DARK = unsureOf('uncertainty_darkmode_priority_$BATON_RUN_ID');
 const APPROVAL = `OUTPUT:
   _meta:
     output_type: "approval"

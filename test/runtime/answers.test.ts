@@ -14,6 +14,7 @@ import { whyTask } from '../../src/runtime/lookup.ts';
 import { isAlwaysTold, namesOf, patternOf } from '../../src/runtime/notify-names.ts';
 import { type InboxItem, waitingFor } from '../../src/runtime/people-inbox.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
+import { DESIGN, unsureOf } from '../helpers/asking.ts';
 
 const PERSON: Actor = { kind: 'person', name: 'user' };
 const RUNTIME: Actor = { kind: 'runtime', name: 'baton' };
@@ -22,69 +23,7 @@ const CONFIG = configOf({
   stages: { 'implementation-triad': { role: 'EXECUTOR' }, polish: { agent: 'emma' } },
 });
 
-const DESIGN = `[GRAPH_UPDATE]
-type: add_node
-node_id: adrs_summary_20251028_120000
-node_type: DesignSummary
-metadata:
-  created_by: "solution-architect"
-  confidence: 0.95
-  domain: "software-development"
-data:
-  key_decisions: ["use a queue"]
-  implementation_plan: "first the queue"
-  secret: "not asked for"
-handoff:
-  ready_for_next: true
-  next_stage: "implementation-triad"
-  required_fields: ["key_decisions", "implementation_plan"]
-[/GRAPH_UPDATE]
-
-OUTPUT:
-  _meta:
-    output_type: "specification"
-    created_by: "solution-architect"
-    confidence: 0.90
-  _handoff:
-    next_stage: "user"
-    graph_node: "adrs_summary_20251028_120000"
-    required_fields: ["key_decisions", "implementation_plan"]
-    approval_required: true
-    approval_question: "Do you approve this architecture design?"
-`;
-const DARK = `[GRAPH_UPDATE]
-type: add_node
-node_id: uncertainty_darkmode_priority_20251028_103000
-node_type: Uncertainty
-metadata:
-  created_by: "feature-brief"
-  confidence: 0.75
-data:
-  uncertainty_source: "Feature priority unclear"
-  question: "Is dark mode P0 or P1? Affects resource allocation"
-  options:
-    - option: "P0 (Critical)"
-      impact: "Dedicate 2 developers for 1 week"
-    - option: "P1 (High)"
-      impact: "1 developer over 2 weeks"
-  context: "User survey shows 40% want dark mode, but unclear urgency"
-handoff:
-  ready_for_next: false
-  next_stage: "user"
-  required_fields: ["resolution"]
-[/GRAPH_UPDATE]
-
-OUTPUT:
-  _meta:
-    output_type: "uncertainty"
-    created_by: "feature-brief"
-    confidence: 0.75
-  _handoff:
-    next_stage: "user"
-    graph_node: "uncertainty_darkmode_priority_20251028_103000"
-    required_fields: ["resolution"]
-    escalation_reason: "Confidence below 90% threshold"
-`;
+const DARK = unsureOf('uncertainty_darkmode_priority_20251028_103000');
 const UNSURE = `[GRAPH_UPDATE]
 type: add_node
 node_id: spec_cache_20251028_110000
