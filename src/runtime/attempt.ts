@@ -265,6 +265,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
 
     const checker = createChecker({
       workspace: ready.workspace,
+      writePaths: ready.writePaths,
       env: surroundings.environment(launch ?? { env: {}, passEnv: [] }),
       mark: surroundings.mark,
       // What the agent has made is run here: within the same walls, and with no network unless all of it is open.

@@ -1,6 +1,7 @@
 /** Looking for ourselves: checkpoints and expected outputs, with the output of each check kept as evidence. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Policy } from '../core/policy.ts';
+import { isBelow } from '../process/files.ts';
 import { startProgram } from '../process/start.ts';
 import type { SandboxSpec } from '../process/types.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
@@ -31,6 +32,8 @@ export interface Checker {
 
 interface CheckerOptions {
   readonly workspace: string;
+  /** What may be written outside of it. */
+  readonly writePaths: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly mark: string;
   readonly sandbox: SandboxSpec | null;
@@ -44,12 +47,18 @@ interface CheckerOptions {
 /** A check is not the work: it may not take longer than this, nor longer than the task itself. */
 const MOST_SECONDS = 600;
 
-export function createChecker({ workspace, env, mark, sandbox, policy, folder, signal }: CheckerOptions): Checker {
+export function createChecker(options: CheckerOptions): Checker {
+  const { workspace, writePaths, env, mark, sandbox, policy, folder, signal } = options;
   let number = 0;
   const timeoutMs = Math.min(policy.timeoutSeconds, MOST_SECONDS) * 1000;
 
   async function present(path: string): Promise<{ readonly evidence: string; readonly finding: string }> {
     const real = await resolveIn(workspace, path);
+    // A link to what was there before, anywhere on this machine, is nothing that was made.
+    if (isBelow(resolve(workspace, path), [workspace]) && !isBelow(real, [workspace, ...writePaths])) {
+      const finding = `expected ${path} in the workspace, and a link leads from there to ${real}`;
+      return { evidence: `${path}: a link to ${real}`, finding };
+    }
     const seen = (await lookAt([real])).get(real);
     if (seen === undefined || !seen.exists)
       return { evidence: `${path}: not there`, finding: `expected ${path}, and it is not there` };

@@ -69,6 +69,12 @@ test('a report that comes while the evidence is looked at is refused as too late
 
 const FALSE_CLAIMS: readonly [string, string[], object, RegExp][] = [
   ['an output that is not there', [], output('out.txt'), /out\.txt.*not there/],
+  [
+    'a link to what others have made',
+    ['ln -s /etc/passwd out.txt'],
+    output('out.txt'),
+    /expected out\.txt in the workspace, and a link leads from there to \/etc\/passwd/,
+  ],
   ['an empty output', [': > out.txt'], output('out.txt'), /out\.txt.*empty/],
   [
     'EXIT_CODE_0 that is another',
