@@ -55,8 +55,9 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
     const streams = new AbortController();
     try {
       const { router, now, workspace } = host;
-      const doorFor = (sender: Sender): Door =>
-        openDoor({ store, config, router, sender, now, workspace, dir: host.dir, doLine: host.doLine });
+      const parts = { store, config, router, now, workspace, dir: host.dir, doLine: host.doLine };
+      const doorFor = (sender: Sender, request?: string): Door =>
+        openDoor({ ...parts, sender, ...(request === undefined ? {} : { request }) });
       const api = createApi({ host, router, doorFor, tokens, bound, peerOf, stopping: streams.signal });
       const listening = await listen({ host: bound, port, fetch: api.fetch });
       url = listening.url;

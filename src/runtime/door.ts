@@ -38,6 +38,8 @@ interface DoorOptions {
   readonly dir?: string;
   /** Who understands the session language; without one no line is taken here. */
   readonly doLine?: DoLine | null;
+  /** What is asked through this door, by a name of its own: a task that is made under it is made once. */
+  readonly request?: string;
 }
 
 const MOST_LISTED = 100;
@@ -127,6 +129,7 @@ export function openDoor(options: DoorOptions): Door {
     const answer = await store.send({
       message: { type: 'task.add', tasks, maxDepth: config.delegation.max_depth },
       by: sender.actor,
+      ...(options.request === undefined ? {} : { request: options.request }),
     });
     if (answer.kind !== 'refused') return shown(answer.tasks[0] as Task);
     const { code, message: reason, hint } = answer.refusal;

@@ -75,8 +75,9 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
       },
     });
   const { store, config, router: realRouter, now, workspace } = world.host;
-  const realDoor = (sender: Sender): Door =>
-    openDoor({ store, config, router: realRouter, sender, now, workspace, doLine: world.host.doLine });
+  const parts = { store, config, router: realRouter, now, workspace, doLine: world.host.doLine };
+  const realDoor = (sender: Sender, request?: string): Door =>
+    openDoor({ ...parts, sender, ...(request === undefined ? {} : { request }) });
   const stopping = new AbortController();
   const { heartbeatMs, stallMs, peerOf } = options;
   const api = createApi({

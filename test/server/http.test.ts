@@ -134,6 +134,15 @@ describe('tasks', () => {
     expect(moved.body).toMatchObject({ id: one.body.id, status: 'blocked' });
   });
 
+  test('nor does a run that asks twice with one key make two', async () => {
+    const world = await makeApiWorld({ real: true });
+    const token = tokenOf(world, await withRun(world));
+    const ask = { body: { title: 'Part' }, headers: { 'idempotency-key': 'k1' }, token };
+    const [one, two] = [await world.json('/v1/tasks', ask), await world.json('/v1/tasks', ask)];
+    expect([one.status, two.body.id]).toEqual([201, one.body.id]);
+    expect((await world.json('/v1/tasks', { token })).body).toHaveLength(2);
+  });
+
   test('what is wrong is said with its code and its status', async () => {
     const world = await makeApiWorld();
     const { id } = await add(world, { title: 'Fix it' });

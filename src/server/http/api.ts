@@ -28,7 +28,7 @@ import type { Caller, Tokens } from './tokens.ts';
 export interface ApiOptions {
   readonly host: Host;
   readonly router: Router;
-  doorFor(sender: Sender): Door;
+  doorFor(sender: Sender, request?: string): Door;
   readonly tokens: Tokens;
   /** What the server listens on: the name by which it may be called. */
   readonly bound: string;

@@ -16,7 +16,7 @@ import type { Caller } from './tokens.ts';
 export interface Api {
   readonly host: Host;
   readonly router: Router;
-  doorFor(sender: Sender): Door;
+  doorFor(sender: Sender, request?: string): Door;
   readonly feed: Feed;
   readonly stallMs?: number;
   /** Ends what would go on for ever. */

@@ -146,7 +146,7 @@ async function add(api: Api, call: Call): Promise<Response> {
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(call.request.headers.get('content-type') ?? '');
   const value = isJson ? parsedJson(text) : undefined;
   const isFieldsOnly = isFields(value) && !JSON_KEYS.some((key) => key in value);
-  if (call.caller.kind === 'run') return json(await addAsRun(api, call, value), 201);
+  if (call.caller.kind === 'run') return json(await addAsRun(api, call, value, text), 201);
   const tasks = isFieldsOnly ? [newTask(fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
   if (tasks.some(({ title }) => title.trim() === ''))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
@@ -164,14 +164,14 @@ async function add(api: Api, call: Call): Promise<Response> {
 }
 
 /** A child of its own task, with what a tool may say. */
-function addAsRun({ doorFor }: Api, { caller }: Call, value: unknown): Promise<TaskJson> {
+function addAsRun({ doorFor }: Api, call: Call, value: unknown, text: string): Promise<TaskJson> {
   const { session, status, reviewRequired, ...given } = fitting(shape.NewTaskBody, value, 'body');
   if (session !== undefined || status !== undefined || reviewRequired !== undefined)
     throw new BatonError(
       'E_PERMISSION_DENIED',
       'expected a run to leave session, status and reviewRequired out, got one of them',
     );
-  return doorFor(senderOf(caller, 'http')).create(present(given));
+  return doorFor(senderOf(call.caller, 'http'), requestOf(call, text)).create(present(given));
 }
 
 function newTask({ body, agent, ...rest }: ReturnType<typeof shape.NewTaskBody.parse>): NewTask {
@@ -235,23 +235,20 @@ async function change<S extends Body>(
 }
 
 /** As the person; routes that lead here are closed to runs. */
-async function ask(
-  { host }: Api,
-  { request, caller, url }: Call,
-  message: TaskMessage,
-  body: string,
-): Promise<readonly Task[]> {
-  const key = request.headers.get('idempotency-key');
-  if (key !== null && !/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new BatonError('E_SCHEMA_VALIDATION', 'expected an Idempotency-Key of at most 200 plain characters');
-  const answer = await host.store.send({
-    message,
-    by: personOf(caller),
-    // A key is one of its request: with another path or body it is not the same asked twice.
-    request: key === null ? newId() : `http:${key}:${digestOf([request.method, url.pathname, url.search, body])}`,
-  });
+async function ask({ host }: Api, call: Call, message: TaskMessage, body: string): Promise<readonly Task[]> {
+  const answer = await host.store.send({ message, by: personOf(call.caller), request: requestOf(call, body) });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   return answer.tasks;
+}
+
+/** A key is one of its caller and its request: with another path or body it is not the same asked twice. */
+function requestOf({ request, caller, url }: Call, body: string): string {
+  const key = request.headers.get('idempotency-key');
+  if (key === null) return newId();
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new BatonError('E_SCHEMA_VALIDATION', 'expected an Idempotency-Key of at most 200 plain characters');
+  const who = caller.kind === 'run' ? [caller.run] : [];
+  return `http:${key}:${digestOf([...who, request.method, url.pathname, url.search, body])}`;
 }
 
 const digestOf = (parts: readonly string[]): string => hash('sha256', JSON.stringify(parts), 'hex');
