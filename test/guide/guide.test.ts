@@ -71,8 +71,9 @@ describe.skipIf(missing.length > 0)('docs/guide.md', () => {
   test('what was printed never reached a parent: less than 2,000 characters did', async () => {
     const { project, play, asked } = story as Story;
     const shown = await play({ kind: 'command', line: 0, command: 'baton report cart --json', shown: ['…'], exit: 0 });
-    const { context } = JSON.parse(shown.lines.join('\n')) as {
+    const { context, cost_summary: cost } = JSON.parse(shown.lines.join('\n')) as {
       context: { characters_produced: number; characters_delivered: number };
+      cost_summary: { by_agent: Record<string, { tokens_input: number }> };
     };
     // All blocks of all runs, whoever their parent is. Of a run that died with Baton nobody is told: its task goes on.
     const logs = join(project, '.baton/logs');
@@ -83,7 +84,8 @@ describe.skipIf(missing.length > 0)('docs/guide.md', () => {
     expect(blocks).toHaveLength(4);
     expect(blocks.join('').length).toBe(context.characters_delivered);
     expect(context.characters_delivered).toBeLessThan(2_000);
-    // The runs that died have printed too.
+    // The runs that died have printed too, and what the first phase used is in the bill: four calls of the model, and three after it.
+    expect(cost.by_agent['claude']?.tokens_input).toBeGreaterThanOrEqual(7_000);
     expect(context.characters_produced).toBeGreaterThan(50_000);
     // Claude is the parent of what it handed to Codex: all that Baton's tools have answered it.
     const told = asked().flatMap(({ api, answers }) => (api === 'claude' ? answers : []));
