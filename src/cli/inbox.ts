@@ -2,8 +2,6 @@
 import type { Store } from '../core/store.ts';
 import type { AnswerStatus } from '../runtime/answer-meaning.ts';
 import { type AnsweredItem, answeredJson, answerQuestion, type PersonsWord } from '../runtime/answers.ts';
-import { answerParts } from '../runtime/host-answers.ts';
-import { openHost } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
 import { actorOf } from './caller.ts';
 import { readConfig } from './config-file.ts';
@@ -81,6 +79,10 @@ async function asCaller(store: Store, dir: string, word: PersonsWord): Promise<A
   const config = readConfig(dir);
   // Whoever is no person is refused, and for that nothing else is needed; within a run nothing else is to be seen.
   if (by.kind !== 'person') return answerQuestion({ store, config, now: Date.now }, word, by);
+  const [{ openHost }, { answerParts }] = await Promise.all([
+    import('../runtime/host.ts'),
+    import('../runtime/host-answers.ts'),
+  ]);
   const host = await openHost({ store, dir, config, warn: (text) => note(`baton: ${text}`) });
   try {
     return await answerQuestion(answerParts(host), word, by);

@@ -1,7 +1,7 @@
 /** `baton report`: a session's final report, from the journal. */
 import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
-import { sessionReport } from '../runtime/index.ts';
+import { sessionReport } from '../runtime/session.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';

@@ -10,7 +10,7 @@ import { type Task, type TaskPriority, type TaskStatus, taskOfRun } from '../cor
 import { taskJson } from '../core/task-json.ts';
 import { runOfCaller } from '../process/caller.ts';
 import type { Sender } from '../runtime/doors.ts';
-import { finishRollback, type Host, mergeAccepted, openHost } from '../runtime/index.ts';
+import type { Host } from '../runtime/index.ts';
 import { actorOf, runSender } from './caller.ts';
 import type { InSession } from './globals.ts';
 import { note, print, printJson } from './io.ts';
@@ -83,7 +83,7 @@ function refuseRun(sender: Sender | null, { type }: TaskMessage, { id, parentId 
 async function mergeFirst(store: Store, dir: string, task: Task): Promise<void> {
   // Who may not approve it is refused by the law; nothing is merged for that.
   if (task.status !== 'review' || (await actorOf(store)).kind !== 'person') return;
-  await asHost(store, dir, async (host) => {
+  await asHost(store, dir, async (host, { mergeAccepted }) => {
     const unmerged = await mergeAccepted(host, task);
     if (unmerged === null) return;
     const hint = 'put that right, or merge the branch yourself; then the same again';
@@ -93,14 +93,20 @@ async function mergeFirst(store: Store, dir: string, task: Task): Promise<void> 
 
 /** Nothing of it runs, so nobody else puts its outputs back; later they may be somebody's own work. */
 const rollBackNow = (store: Store, dir: string, { id }: Task): Promise<void> =>
-  asHost(store, dir, (host) => finishRollback(host, id));
+  asHost(store, dir, (host, { finishRollback }) => finishRollback(host, id));
 
-/** Only for a person: within a run neither the snapshots nor the worktrees are to be seen. */
-async function asHost(store: Store, dir: string, work: (host: Host) => Promise<void>): Promise<void> {
+type Runtime = typeof import('../runtime/index.ts');
+
+/**
+ * Only for a person: within a run neither the snapshots nor the worktrees are to be seen. The runtime is half of all there is to load,
+ * and most changes need none of it.
+ */
+async function asHost(store: Store, dir: string, work: (host: Host, runtime: Runtime) => Promise<void>): Promise<void> {
   if (runOfCaller() !== null) return;
-  const host = await openHost({ store, dir, config: DEFAULT_CONFIG, warn: (text) => note(`baton: ${text}`) });
+  const runtime = await import('../runtime/index.ts');
+  const host = await runtime.openHost({ store, dir, config: DEFAULT_CONFIG, warn: (text) => note(`baton: ${text}`) });
   try {
-    await work(host);
+    await work(host, runtime);
   } finally {
     await host.close();
   }

@@ -3,10 +3,9 @@
 export { madeEnvelope, OPEN } from './envelope.ts';
 export { type Host, type Live, openHost } from './host.ts';
 export { writeJoined } from './joined-file.ts';
-export { logFolder } from './places.ts';
 export { prepare } from './prepare.ts';
 export { finishRollback, recover } from './recovery.ts';
 export { workOn } from './scheduler.ts';
-export { endSession, kept, sessionReport } from './session.ts';
+export { endSession, kept } from './session.ts';
 export { judgeClaims } from './taking.ts';
 export { mergeAccepted } from './task-worktree.ts';

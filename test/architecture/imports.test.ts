@@ -104,3 +104,35 @@ test('the reader of imports sees all the ways of importing', () => {
   expect(importsOf('cli/main.ts')).toContain('./program.ts');
   expect(graph.get('protocol/detect.ts')).toContain('protocol/scan/scanner.ts');
 });
+
+test('commands that look at the store or change one task load no runtime: it is half of all there is to load', () => {
+  const light = [
+    'task-list',
+    'task-show',
+    'task-change',
+    'inbox',
+    'report',
+    'logs',
+    'why',
+    'events',
+    'audit',
+    'graph-list',
+    'graph-show',
+  ];
+  // What is imported as a type is not loaded, and what is imported within a function is loaded only there.
+  const loads = (file: string): string[] =>
+    [
+      ...readFileSync(join(SRC, file), 'utf8').matchAll(
+        /(?:^|\n)(?:import|export)\s+(?!type\b)[^'";]*?from\s+'(\.[^']+)'/g,
+      ),
+    ].map((m) => relative(SRC, normalize(join(SRC, dirname(file), m[1] ?? ''))));
+  const reached = new Set<string>();
+  const follow = (file: string): void => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const next of loads(file)) follow(next);
+  };
+  for (const name of light) follow(`cli/${name}.ts`);
+  expect(reached.size).toBeGreaterThan(50);
+  expect([...reached].filter((file) => /^runtime\/(?:index|host)\.ts$|^agents\//.test(file))).toEqual([]);
+});

@@ -310,7 +310,7 @@ describe('baton run', () => {
   });
 });
 
-test('an agent that calls baton changes its own task and its children, and no other', () => {
+test('an agent that calls baton changes its own task and its children, and no other', async () => {
   writeFileSync(
     join(dir, '.baton/config.yaml'),
     'defaults: { sandbox: off }\nagents:\n  caller: { kind: command, command: ["./caller.sh"] }\n',
@@ -334,7 +334,7 @@ test('an agent that calls baton changes its own task and its children, and no ot
     '[ ! -e calls.txt ] || exit 0',
     ...calls.map((call) => `${process.execPath} ${cli} task ${call} --dir "${dir}/.baton" >> calls.txt 2>&1`),
   );
-  run(task('caller', { expected_outputs: [] }));
+  await run(task('caller', { expected_outputs: [] }));
   const said = readFileSync(join(dir, 'calls.txt'), 'utf8');
   expect(said.match(/\(E_PERMISSION_DENIED\)/g)).toHaveLength(4);
   const tasks = JSON.parse(baton(['task', 'list', '--json'], '', dir).out) as Record<string, unknown>[];
