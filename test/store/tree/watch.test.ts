@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import {
   appendFileSync,
+  existsSync,
   type FSWatcher,
   mkdirSync,
   mkdtempSync,
@@ -155,6 +156,21 @@ it('hands over the folder where the system does not say which file it was', () =
   });
   tell(null);
   expect(seen).toEqual([`${root}/tasks/${TASK_STATUSES.at(-1)}`]);
+});
+
+it('does not make a folder again under the hands of whoever removes them all', async () => {
+  const tell = new Map<string, (name: string | null) => void>();
+  start({
+    watchFolder: (folder, onEvent) => {
+      tell.set(folder, onEvent);
+      return Object.assign(new EventEmitter(), { close() {} }) as unknown as FSWatcher;
+    },
+  });
+  rmSync(`${root}/tasks/ready`, { recursive: true });
+  tell.get(`${root}/tasks/ready`)?.('ready');
+  expect(existsSync(`${root}/tasks/ready`)).toBe(false);
+  await untilSeen(`${root}/tasks/ready`);
+  expect(existsSync(`${root}/tasks/ready`)).toBe(true);
 });
 
 it('keeps no program from ending', async () => {

@@ -26,6 +26,7 @@ const GATHER_MS = 50;
 /** A file that has not changed for so long is whole. */
 const STILL_MS = 100;
 const POLL_MS = 500;
+const MADE_AGAIN_MS = 300;
 
 /** What a file looked like, and since when. */
 interface Sight {
@@ -85,12 +86,17 @@ export function watchTree(root: string, onPaths: (paths: string[]) => void, opti
     watchers.set(status, watcher);
   };
 
-  /** The folder itself was removed or replaced; what watched it watches nothing any more. */
+  /**
+   * The folder itself was removed or replaced; what watched it watches nothing any more. It is made again a little later: whoever throws all
+   * of it away has come to the end by then, and does not find a new folder in an old one.
+   */
   const again = (status: TaskStatus): void => {
     watchers.get(status)?.close();
-    if (options.isGone?.() === true) return;
-    guarded(() => start(status));
-    onPaths([statusFolder(root, status)]);
+    setTimeout(() => {
+      if (isClosed || stopPolling !== null || options.isGone?.() === true) return;
+      guarded(() => start(status));
+      onPaths([statusFolder(root, status)]);
+    }, MADE_AGAIN_MS).unref();
   };
 
   const guarded = (step: () => void): void => {
