@@ -72,7 +72,13 @@ export interface Written {
 export function fromReport(report: Report, now: string): Written {
   const { node, output } = build(report, now);
   const text = `${encodeGraphUpdate(node)}\n${encodeOutput(output)}`;
-  return { text, lost: losses(report, readBack(node, output)) };
+  return {
+    text,
+    lost: losses(
+      report,
+      readBack(node, output) ?? emptyReport(report.outcome === 'blocked' ? 'failed' : 'blocked', ''),
+    ),
+  };
 }
 
 function build(report: Report, now: string): { node: AddNode; output: Output } {
@@ -109,10 +115,11 @@ function build(report: Report, now: string): { node: AddNode; output: Output } {
 
 const isConfidence = (value: number | null): value is number => value !== null && value >= 0 && value <= 1;
 
-/** Through the text, so that what YAML cannot carry is seen. */
-function readBack(node: AddNode, output: Output): Report {
+/** Through the text, so that what YAML cannot carry is seen; null where nothing of it can be read. */
+function readBack(node: AddNode, output: Output): Report | null {
   const yaml = encodeGraphUpdate(node).split('\n').slice(1, -2).join('\n');
   const written = decodeGraphUpdate(yaml, true);
   const envelope = decodeOutput(encodeOutput(output));
+  if (!envelope.valid) return null;
   return toReport(envelope.value as Output, written.valid ? (written.value as AddNode) : null);
 }

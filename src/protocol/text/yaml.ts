@@ -85,15 +85,23 @@ export const writeYaml = (value: unknown): string => stringify(value, { lineWidt
 
 const firstLine = (message: string): string => (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 
-/** Counts what opens a level: flow brackets anywhere, and `- ` `? ` `: ` chains and indentation in one line. An overestimate is fine at this size. */
+const isBlank = (c: number): boolean => c === 0x20 || c === 0x09 || c === 0x0a || c === 0x0d;
+
+/**
+ * Counts what opens a level: flow brackets where a value may begin, and `- ` `? ` chains at a line's start. Those within a text (`"[[["`, a line of dashes)
+ * open none, as far as that can be told here; an overestimate is fine at this size.
+ */
 export function nestsDeeper(text: string, most: number): boolean {
   let open = 0;
   let chain = 0;
+  let mayOpen = true;
+  let atStart = true;
   for (let i = 0; i < text.length; i++) {
-    switch (text.charCodeAt(i)) {
+    const c = text.charCodeAt(i);
+    switch (c) {
       case 0x5b: // [
       case 0x7b: // {
-        if (++open > most) return true;
+        if (mayOpen && ++open > most) return true;
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -101,7 +109,8 @@ export function nestsDeeper(text: string, most: number): boolean {
         break;
       case 0x2d: // -
       case 0x3f: // ?
-        if (++chain > most) return true;
+        chain = (chain > 0 || atStart) && isBlank(text.charCodeAt(i + 1)) ? chain + 1 : 0;
+        if (chain > most) return true;
         break;
       case 0x20:
       case 0x09:
@@ -109,6 +118,8 @@ export function nestsDeeper(text: string, most: number): boolean {
       default:
         chain = 0;
     }
+    if (c !== 0x20 && c !== 0x09) atStart = c === 0x0a || c === 0x0d;
+    if (c !== 0x5b && c !== 0x7b) mayOpen = isBlank(c) || c === 0x2c || c === 0x3a; // behind a comma, a colon
   }
   return false;
 }

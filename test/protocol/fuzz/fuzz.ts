@@ -49,6 +49,14 @@ function broken(text: string, random: Random, timed: boolean): Finding | null {
 }
 
 function slow(of: Pump): Finding | null {
+  try {
+    return slower(of);
+  } catch (cause) {
+    return { why: `threw ${String(cause)}`, ...of, times: Math.ceil(SIZES[1] / of.repeat.length) };
+  }
+}
+
+function slower(of: Pump): Finding | null {
   const times = SIZES.map((size) => Math.ceil(size / of.repeat.length));
   const [few, many] = times.map((n) => pumped(of, n)) as [string, string];
   const least = (text: string): number => Math.min(cost(text), cost(text));

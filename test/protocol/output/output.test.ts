@@ -170,6 +170,11 @@ test('brackets and quotes within the texts of an envelope in flow style do not e
     expect(only(flow(name))).toMatchObject({ kind: 'OUTPUT', valid: true });
 });
 
+test('brackets and dashes in a text are no nesting', () => {
+  for (const text of ['['.repeat(300), '-'.repeat(300), `a\n${'-'.repeat(300)}\nb {{{`, '{"a": '.repeat(100)])
+    expect(only(encodeGraphUpdate(node({ data: { summary: text } }))).value).toMatchObject({ data: { summary: text } });
+});
+
 test('inline data is for small things', () => {
   const output = only(example('output-bug-brief.yaml')).value as Output;
   const inline = (chars: number): Output => ({
