@@ -17,7 +17,7 @@ export function addGraphCommands(baton: Command, command: AddCommand): void {
     .action(async (file: string, options) => (await import('./graph-add.ts')).addToGraph(file, options));
 
   command('list', 'list nodes, in the order in which they came', graph)
-    .addOption(repeated('--type <type>', 'only nodes of this type; may be given again'))
+    .addOption(repeated('--type <type>', 'only nodes of this type'))
     .option('--domain <domain>', 'only nodes of this domain', notEmpty)
     .option('--stage <stage>', 'only nodes that go to this stage next', notEmpty)
     .addOption(sessionOption('only nodes of this session'))
@@ -50,7 +50,7 @@ export function addGraphCommands(baton: Command, command: AddCommand): void {
     .action(async (id: string, options) => (await import('./graph-lineage.ts')).showLineage(id, options));
 
   command('bridge', 'sum many nodes up in one, within a number of tokens', graph)
-    .addOption(repeated('--type <type>', 'a type that is summed up; may be given again'))
+    .addOption(repeated('--type <type>', 'a type that is summed up'))
     .addOption(sessionOption('only nodes of this session'))
     .option('--tokens <n>', 'what the summary may take (default: bridge.tokens of config.yaml, 2000)', count)
     .addOption(new Option('--as <type>', 'the type of the summary').default('DesignSummary').argParser(notEmpty))
@@ -71,7 +71,7 @@ export function addGraphCommands(baton: Command, command: AddCommand): void {
   command('export', 'print the graph, or the lineage of one node, as JSON or as a picture', graph)
     .argument('[id]', `${ID}; all of the graph where none is given`)
     .addOption(new Option('--as <form>', 'what to make of it').choices(FORMS).makeOptionMandatory())
-    .addOption(repeated('--type <type>', 'only nodes of this type; may be given again'))
+    .addOption(repeated('--type <type>', 'only nodes of this type'))
     .addOption(sessionOption('only nodes of this session'))
     .addHelpText('after', EXPORT_HELP)
     .action(async (id: string | undefined, options) => (await import('./graph-export.ts')).exportGraph(id, options));
@@ -96,8 +96,9 @@ function fieldNames(value: string): string[] {
 }
 
 const GRAPH_HELP = `
-Agents leave their results as nodes, in [GRAPH_UPDATE] blocks, and hand them on by reference, in OUTPUT envelopes. A node says
-who made it, how sure that is, what it was made from, and what the next stage needs of it.
+Agents leave their results as nodes, in [GRAPH_UPDATE] blocks, and hand them on
+by reference, in OUTPUT envelopes. A node says who made it, how sure that is,
+what it was made from, and what the next stage needs of it.
 
 Examples:
   baton graph new BugBrief > bug.yaml
@@ -105,39 +106,48 @@ Examples:
   baton graph lineage bug_login_500_20251028_103045`;
 
 const ADD_HELP = `
-The text may hold any number of [GRAPH_UPDATE] blocks (add_node, update_node, add_edge, update_edge) between other words; they
-are taken together or not at all. A text without markers is read as one node, in YAML or JSON, or as a JSON array of them.
-An OUTPUT envelope in the text hands its node on, as baton send does. A node is at most 1 MB.
+The text may hold any number of [GRAPH_UPDATE] blocks (add_node, update_node,
+add_edge, update_edge) between other words; they are taken together or not at
+all. A text without markers is read as one node, in YAML or JSON, or as a JSON
+array of them. An OUTPUT envelope in the text hands its node on, as baton send
+does. A node is at most 1 MB.
 
-A node that is less sure than confidence.escalate_below goes to a person first: baton inbox.
-Exits 1 when the text is not valid, 3 when it is refused (an id that is taken, a circle), 4 when it names what is not there.
+A node that is less sure than confidence.escalate_below goes to a person first:
+baton inbox.
+Exits 1 when the text is not valid, 3 when it is refused (an id that is taken, a
+circle), 4 when it names what is not there.
 
 Examples:
   baton graph add answer.txt
   baton graph new ADR > adr.yaml && $EDITOR adr.yaml && baton graph add adr.yaml`;
 
 const LOAD_HELP = `
-A node may be built upon when all required fields are there, it is sure enough (confidence.refuse_below), ready for the next
-stage and not stale, and nobody waits for an answer about it. Else this exits 3 and names every gap.
-Prints the required fields, or all of its data where none are named; with --json the whole node.
+A node may be built upon when all required fields are there, it is sure enough
+(confidence.refuse_below), ready for the next stage and not stale, and nobody
+waits for an answer about it. Else this exits 3 and names every gap.
+Prints the required fields, or all of its data where none are named; with --json
+the whole node.
 --as is for people; an agent in a run loads for its own task.
 
 Example:
-  baton graph load bug_login_500_20251028_103045 --require summary,acceptance_criteria --as TASK-2026-11-16-001`;
+  baton graph load bug_login_500_20251028_103045 --require summary,severity`;
 
 const LINEAGE_HELP = `
-With --json: {"nodes":[…],"edges":[{"from","to","relation"}…]}. An edge without a relation says what was made from what, "used"
-that a task had loaded it; each node has "behind": its task, run, agent, cost and files.
+With --json: {"nodes":[…],"edges":[{"from","to","relation"}…]}. An edge without
+a relation says what was made from what, "used" that a task had loaded it; each
+node has "behind": its task, run, agent, cost and files.
 
 Examples:
   baton graph lineage implementation_bug_fix_20251028_140000
   baton graph lineage bug_login_500_20251028_103045 --down --hops 2 --json`;
 
 const BRIDGE_HELP = `
-Nodes are scored by 0.3 confidence + 0.3 connections + 0.2 recency + 0.2 type; the best 20 and what is one step away from them
-become the sources of one new node. What is stale, rejected, not ready or asked about is left out. The summary is as sure as the
-least sure of the 20. What is optional is shortened and then dropped first; what is required is only shortened, at sentences;
-where not even that fits, nothing is made and the least number of tokens is named.
+Nodes are scored by 0.3 confidence + 0.3 connections + 0.2 recency + 0.2 type;
+the best 20 and what is one step away from them become the sources of one new
+node. What is stale, rejected, not ready or asked about is left out. The summary
+is as sure as the least sure of the 20. What is optional is shortened and then
+dropped first; what is required is only shortened, at sentences; where not even
+that fits, nothing is made and the least number of tokens is named.
 Prints the OUTPUT envelope; pipe it into baton send to hand the summary on.
 
 Examples:

@@ -13,11 +13,13 @@ export function addHooksCommands(baton: Command, command: AddCommand): void {
   command('install', 'put the hooks into the settings; what else is there stays as it is', hooks)
     .argument('[agents...]', 'claude, codex (default: those that are installed here)')
     .option(...user)
+    .addHelpText('after', '\nExamples:\n  baton hooks install\n  baton hooks install claude --user')
     .action(async (names: string[], options) => (await import('./hooks.ts')).installHooks(names, options));
 
   command('remove', 'take them out again, and nothing else', hooks)
     .argument('[agents...]', 'claude, codex (default: both)')
     .option(...user)
+    .addHelpText('after', '\nExamples:\n  baton hooks remove\n  baton hooks remove claude --user')
     .action(async (names: string[], options) => (await import('./hooks.ts')).removeHooks(names, options));
 
   // Called by the programs, not by people.
@@ -31,8 +33,10 @@ export function addHooksCommands(baton: Command, command: AddCommand): void {
 const HOOK_OPTIONS: Globals = { json: true };
 
 const HOOKS_HELP = `
-An agent that stops without a report is asked for one, once. What a sub-agent of claude says at length is kept in a file, and its
-parent gets the block. Before a context is compacted, Baton's tasks are written to a file. BATON_HOOKS=off turns it off for a session.
+An agent that stops without a report is asked for one, once. What a sub-agent of
+claude says at length is kept in a file, and its parent gets the block. Before a
+context is compacted, Baton's tasks are written to a file. BATON_HOOKS=off turns
+it off for a session.
 
 Examples:
   baton hooks install

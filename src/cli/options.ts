@@ -12,7 +12,7 @@ export function notEmpty(value: string): string {
 
 /** An option that may be given several times. */
 export const repeated = (flags: string, description: string, choices?: readonly string[]): Option =>
-  new Option(flags, description).default([], 'none').argParser((value: string, before: string[]) => {
+  new Option(flags, `${description}; may be given again`).default([]).argParser((value: string, before: string[]) => {
     if (choices !== undefined && !choices.includes(value)) {
       throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
     }
@@ -25,3 +25,16 @@ export const sessionOption = (description: string): Option =>
   new Option('--session <session>', description).argParser(notEmpty);
 
 export const inSession = (): Option => sessionOption('where an external id is in several sessions: the one meant');
+
+export function positive(value: string): number {
+  const number = Number(value);
+  if (value.trim() === '' || !Number.isFinite(number) || number <= 0)
+    throw new InvalidArgumentError('expected a number above 0.');
+  return number;
+}
+
+export function whole(value: string): number {
+  const number = positive(value);
+  if (!Number.isInteger(number)) throw new InvalidArgumentError('expected a whole number.');
+  return number;
+}

@@ -38,9 +38,10 @@ const answering = (command: AddCommand, name: string, description: string): Comm
   command(name, description).argument('<id>', ID).addOption(comment());
 
 const INBOX_HELP = `
-Four kinds: an approval that an agent asks for, an uncertainty that it cannot decide, a review of work, and a failure that is not
-tried again by itself. Each names the tasks that wait for it, and nothing else waits. No answer is no approval, however long it
-takes; and only a person answers, never an agent.
+Four kinds: an approval that an agent asks for, an uncertainty that it cannot
+decide, a review of work, and a failure that is not tried again by itself. Each
+names the tasks that wait for it, and nothing else waits. No answer is no
+approval, however long it takes; and only a person answers, never an agent.
 
 Examples:
   baton inbox
@@ -48,7 +49,8 @@ Examples:
   baton answer ask-2 "P0 (Critical)"`;
 
 const APPROVE_HELP = `
-The answer becomes an OUTPUT and an Approval node by user, and the next stage's task is made at once.
+The answer becomes an OUTPUT and an Approval node by user, and the next stage's
+task is made at once.
 
 Examples:
   baton approve ask-1 --comment "go ahead"
@@ -56,9 +58,10 @@ Examples:
   baton approve TASK-2026-11-15-001`;
 
 const ANSWER_HELP = `
-The one who asked is run again and told the answer. The same question is not asked twice. For a task that failed:
-baton answer TASK retry.
+The one who asked is run again and told the answer. The same question is not
+asked twice. A task that failed is tried again with the answer retry.
 
 Examples:
   baton answer ask-2 "P0 (Critical)"
-  baton answer ask-2 1`;
+  baton answer ask-2 1
+  baton answer TASK-2026-11-15-001 retry`;

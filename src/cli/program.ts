@@ -1,9 +1,11 @@
 /** The table of commands. Each is a file of its own, loaded when it is called. */
-import { Argument, Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, Help, Option } from 'commander';
 import { BatonError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import { SUMMARY_CHARS } from '../protocol/aop1/limits.ts';
 import { DIALECT_NAMES, DIALECT_TABLE, REPORTS, TARGETS } from '../protocol/dialects.ts';
+import { addBeginCommands } from './begin-commands.ts';
+import { addDoorCommands } from './door-commands.ts';
 import type { Globals } from './globals.ts';
 import { addGraphCommands } from './graph-commands.ts';
 import { addHooksCommands } from './hooks-commands.ts';
@@ -41,8 +43,9 @@ function program(): Command {
     .description('Hands work between coding agents and never drops it.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
-    .configureHelp({ showGlobalOptions: true })
+    .helpCommand(...HELP_COMMAND)
+    .configureHelp({ optionDescription })
+    .addHelpText('after', BATON_HELP)
     .showHelpAfterError(false)
     .exitOverride()
     .configureOutput({ outputError: () => {} });
@@ -56,6 +59,27 @@ function program(): Command {
         new Option('--dir <dir>', 'the data folder (default: BATON_DIR, else the nearest .baton)').argParser(notEmpty),
       );
 
+  baton.commandsGroup('Begin here:');
+  addBeginCommands(command);
+  baton.commandsGroup('Tasks and their runs:');
+  addTaskCommands(baton, command);
+  addRunCommands(command);
+  baton.commandsGroup('What waits for you:');
+  addPeopleCommands(command);
+  baton.commandsGroup('What happened, and why:');
+  addStoreCommands(command);
+  baton.commandsGroup('Sessions and what is known:');
+  addSessionCommands(baton, command);
+  addGraphCommands(baton, command);
+  baton.commandsGroup('Doors for agents and programs:');
+  addDoorCommands(command);
+  addHooksCommands(baton, command);
+  baton.commandsGroup('Reading and writing messages:');
+  addMessageCommands(command);
+  return baton.helpCommand(...HELP_COMMAND); // once more, for its place in the last group
+}
+
+function addMessageCommands(command: AddCommand): void {
   command('check', 'find every message of any dialect in a text and validate it')
     .addArgument(new Argument('[files...]', 'files to read; - is standard input').default([], '-'))
     .addHelpText('after', CHECK_HELP)
@@ -84,21 +108,23 @@ function program(): Command {
     .argument('<file>', 'a TASK, or a v1 prompt; - is standard input')
     .addHelpText('after', '\nExample:\n  baton prompt task.json')
     .action(async (file: string, options: Globals) => (await import('./prompt.ts')).prompt(file, options));
-
-  addRunCommands(command);
-  addTaskCommands(baton, command);
-  addSessionCommands(baton, command);
-  addPeopleCommands(command);
-  addStoreCommands(command);
-  addGraphCommands(baton, command);
-  addHooksCommands(baton, command);
-
-  command('demo', 'show what Baton does, with no key and no network')
-    .addHelpText('after', '\nIt works in a temporary folder, and leaves nothing behind.')
-    .action(async (options: Globals) => (await import('./demo.ts')).demo(options));
-
-  return baton;
 }
+
+/** What is not given is no default worth a word. */
+function optionDescription(option: Option): string {
+  const { defaultValue } = option;
+  const isNothing = defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0);
+  const shown = isNothing ? Object.assign(new Option(option.flags), option, { defaultValue: undefined }) : option;
+  return new Help().optionDescription(shown);
+}
+
+const HELP_COMMAND = ['help [command]', 'show help for a command'] as const;
+
+const BATON_HELP = `
+baton COMMAND --help says more, with examples.
+Exits 0 when it worked, 1 when the work failed or the input is invalid, 2 on
+wrong usage, 3 when it is refused or waits for a person, 4 when there is no such
+thing.`;
 
 const CHECK_HELP = `
 Dialects:
@@ -112,8 +138,9 @@ Examples:
   claude -p "…" | baton check --json`;
 
 const CONVERT_HELP = `
-task and prompt are made of a TASK or a v1 prompt; ${REPORTS.map(({ to }) => to).join(', ')} of the last report in the
-text, whatever dialect it is in. What the target has no words for is listed on standard error.
+task and prompt are made of a TASK or a v1 prompt;
+${REPORTS.map(({ to }) => to).join(', ')} of the last report in the text, whatever dialect
+it is in. What the target has no words for is listed on standard error.
 
 Examples:
   baton convert prompt.md --to task > task.json

@@ -14,7 +14,11 @@ export function addSessionCommands(baton: Command, command: AddCommand): void {
     .addHelpText('after', DO_HELP)
     .action(async (line: string, options) => (await import('./do.ts')).doLine(line, options));
 
-  const session = command('session', 'the same, line after line: at a prompt, or from standard input', baton)
+  const session = command(
+    'session',
+    'speak the session language line after line: at a prompt, or from standard input',
+    baton,
+  )
     .argument('[session]', 'the session (default: default; within a run its own)')
     .option('--as <agent>', AS, notEmpty)
     .addHelpText('after', SESSION_HELP)
@@ -26,7 +30,7 @@ export function addSessionCommands(baton: Command, command: AddCommand): void {
 
   command('end', 'end a session: its final report, and what it remembers is cleared', session)
     .argument('<session>', 'the session')
-    .addHelpText('after', '\nExport what is still needed before: baton do "#CONTEXT:export:session.ctx"')
+    .addHelpText('after', "\nExport what is still needed before: baton do '#CONTEXT:export:session.ctx'")
     .action(async (named: string, _: Globals, self) =>
       (await import('./session-end.ts')).endOf(named, globalsOf(self)),
     );
@@ -36,8 +40,8 @@ export function addSessionCommands(baton: Command, command: AddCommand): void {
 const globalsOf = (command: Command): Globals => command.optsWithGlobals<Globals>();
 
 const DO_HELP = `
-Within a run it is the run that speaks, and in its own session. Exits 3 when the answer is an #ERROR, and when it has to be
-asked back first.
+Within a run it is the run that speaks, and in its own session. Exits 3 when the
+answer is an #ERROR, and when it has to be asked back first.
 
 Examples:
   baton do '#STATE:save:db:postgres'
@@ -45,8 +49,8 @@ Examples:
   baton do '#WAIT:dev_complete:60' --as qa --json`;
 
 const SESSION_HELP = `
-At a terminal: Tab completes, Ctrl-C ends a wait, Ctrl-D leaves. From a pipe each line is said in its order, and the exit code
-is 3 when one failed.
+At a terminal: Tab completes, Ctrl-C ends a wait, Ctrl-D leaves. From a pipe
+each line is said in its order, and the exit code is 3 when one failed.
 
 Examples:
   baton session

@@ -1,6 +1,5 @@
-/** The commands about the data folder and its journal: `why`, `events`, `audit`, `init`, `doctor`. */
+/** The commands about the data folder and its journal: `why`, `events`, `audit`, `doctor`. */
 import { Argument } from 'commander';
-import type { Globals } from './globals.ts';
 import { type AddCommand, inSession, notEmpty, sessionOption } from './options.ts';
 
 export function addStoreCommands(command: AddCommand): void {
@@ -26,27 +25,20 @@ export function addStoreCommands(command: AddCommand): void {
     .addHelpText('after', AUDIT_HELP)
     .action(async (what: 'verify' | undefined, options) => (await import('./audit.ts')).audit(what, options));
 
-  command('init', 'make the data folder, find the agents installed here, and say what to tell them')
-    .addHelpText('after', INIT_HELP)
-    .action(async (options: Globals) => (await import('./init.ts')).init(options));
-
   command('doctor', 'say what is installed, what is in force, and what is broken in the data folder')
     .option('--fix', 'repair what can be repaired')
     .addHelpText(
       'after',
-      '\nExits 1 when something is broken. A tool that is not installed is not, unless config.yaml needs it.',
+      '\nExits 1 when something is broken. A tool that is not installed is not,\nunless config.yaml needs it.\n\nExamples:\n  baton doctor\n  baton doctor --fix',
     )
     .action(async (options) => (await import('./doctor.ts')).doctor(options));
 }
 
 const AUDIT_HELP = `
-Each record of the journal holds the hash of the one before it in its session. verify reads them all, and exits 1 at the
-first that does not fit. With --json the trail is one record a line.
+Each record of the journal holds the hash of the one before it in its session.
+verify reads them all, and exits 1 at the first that does not fit. With --json
+the trail is one record a line.
 
 Examples:
   baton audit --session default --json
   baton audit verify`;
-
-const INIT_HELP = `
-The folder is .baton here, unless --dir or BATON_DIR names another or a folder above has one already. Nothing outside of it
-is written, and nothing in it that is there already.`;

@@ -13,16 +13,16 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
     .addOption(new Option('--title <title>', "a title (default: the text's first line)").argParser(notEmpty))
     .addOption(new Option('--agent <name>', 'the agent that should do it').argParser(notEmpty))
     .addOption(priorityOption())
-    .addOption(repeated('--depends-on <id>', 'a task that has to be done before it; may be given again'))
+    .addOption(repeated('--depends-on <id>', 'a task that has to be done before it'))
     .addOption(new Option('--parent <id>', 'the task that it is a part of').argParser(notEmpty))
-    .addOption(sessionOption('the session that it belongs to'))
+    .addOption(sessionOption('the session that it belongs to (default: default)'))
     .addOption(new Option('--status <status>', 'where it begins (default: ready)').choices(['backlog', 'ready']))
     .option('--review', 'a person has to look at it before it is done')
     .addHelpText('after', ADD_HELP)
     .action(async (file: string | undefined, options) => (await import('./task-add.ts')).addTask(file, options));
 
   command('list', 'list tasks, in the order of their ids', task)
-    .addOption(repeated('--status <status>', 'only tasks of this status; may be given again', TASK_STATUSES))
+    .addOption(repeated('--status <status>', 'only tasks of this status', TASK_STATUSES))
     .addOption(sessionOption('only tasks of this session'))
     .addHelpText('after', '\nExamples:\n  baton task list --status ready --status blocked\n  baton task list --json')
     .action(async (options) => (await import('./task-list.ts')).listTasks(options));
@@ -47,13 +47,19 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
     .argument('<id>', ID)
     .addOption(new Option('--reason <reason>', 'why; it is written down').argParser(notEmpty))
     .addOption(inSession())
-    .addHelpText('after', '\nWhat depends on it is blocked. A cancelled task stays cancelled.')
+    .addHelpText(
+      'after',
+      '\nWhat depends on it is blocked. A cancelled task stays cancelled.\n\nExample:\n  baton task cancel TASK-2026-11-15-001 --reason "the form is gone"',
+    )
     .action(async (id: string, options) => (await import('./task-change.ts')).cancelTask(id, options));
 
   command('retry', 'make a task ready once more, with all its attempts', task)
     .argument('<id>', ID)
     .addOption(inSession())
-    .addHelpText('after', '\nFor tasks that failed, are blocked, wait for review, or wait to be tried again.')
+    .addHelpText(
+      'after',
+      '\nFor tasks that failed, are blocked, wait for review, or wait to be tried again.\n\nExample:\n  baton task retry TASK-2026-11-15-001',
+    )
     .action(async (id: string, options) => (await import('./task-change.ts')).retryTask(id, options));
 
   command('edit', 'change what a task says', task)
@@ -67,7 +73,8 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
 }
 
 const TASK_HELP = `
-A task is a file in the data folder, tasks/<status>/<id>.md, that people and agents may read and edit.
+A task is a file in the data folder, tasks/<status>/<id>.md, that people and
+agents may read and edit.
 
 Examples:
   baton task add --title "Fix the login form" --agent emma
@@ -75,8 +82,9 @@ Examples:
   baton why TASK-2026-11-15-001`;
 
 const ADD_HELP = `
-A text that holds aop2 TASKs (one, a JSON array, or one a line) becomes those tasks, all of them or none; any other text is
-the body of one task. Standard input is read for -, and where there is neither a FILE nor a --title.
+A text that holds aop2 TASKs (one, a JSON array, or one a line) becomes those
+tasks, all of them or none; any other text is the body of one task. Standard
+input is read for -, and where there is neither a FILE nor a --title.
 
 Examples:
   baton task add --title "Fix the login form" --priority high

@@ -35,6 +35,9 @@ test.each([
   expect(here).toEqual(own);
 });
 
+/** Prose that a terminal of 80 columns would break in the middle of a word. */
+const tooLong = (help: string): string[] => help.split('\n').filter((line) => /^\S.{80}/.test(line));
+
 describe('baton', () => {
   test('--version', async () => {
     expect(await batonHere(['--version'])).toMatchObject({ exit: 0, out: `${VERSION}\n` });
@@ -50,7 +53,23 @@ describe('baton', () => {
     for (const command of commands.filter((name) => name !== 'help')) {
       const own = await batonHere([command, '--help']);
       expect([own.exit, own.out.startsWith(`Usage: baton ${command}`)]).toEqual([0, true]);
+      expect(tooLong(own.out)).toEqual([]);
     }
+  });
+
+  test('--help shows a newcomer what to begin with', async () => {
+    const { out } = await batonHere(['--help']);
+    const begin = /^Begin here:\n((?: .*\n)+)/m.exec(out)?.[1] ?? '';
+    expect([...begin.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)).toEqual(['demo', 'init', 'run']);
+    expect([out.includes('\nCommands:'), tooLong(out)]).toEqual([false, []]);
+  });
+
+  test('help tells no default where there is none, and only options that are the command’s own', async () => {
+    const { out } = await batonHere(['session', 'list', '--help']);
+    expect([/--as|--version/.test(out), /default: (false|none|\[\])/.test(out)]).toEqual([false, false]);
+    const run = await batonHere(['run', '--help']);
+    expect(run.out.replace(/\s+/g, ' ')).toMatch(/--write <path> [^-]*; may be given again/);
+    expect(run.out).not.toMatch(/default: (false|none|\[\])/);
   });
 
   test.each([
