@@ -71,12 +71,14 @@ export async function runTask(
     work = unstarted(run, failureOf(cause));
   }
   live.flush();
-  const { task: after, evidence, graphWords } = await settle(host, task, run, facts, live, work, worktree);
+  const settled = await settle(host, task, run, facts, live, work, worktree);
+  const { task: after, evidence, graphWords } = settled;
   onSettled?.();
   const finished: RunFacts = {
     ...work.told,
     evidence,
     graphWords,
+    failure: settled.failure ?? work.told.failure,
     isAborted: work.verdict === 'aborted',
     message,
     task: after,
@@ -87,23 +89,39 @@ export async function runTask(
     progress: live.last,
     ...(place === undefined ? {} : { place }),
   };
-  const response = responseOf(finished);
-  const block = blockOf(finished);
-  const printed = { bytes: work.told.bytes, chars: work.chars, folder: finished.folder };
-  facts.tell('run.output', { ...(await countOutput(host, printed, block)), log: join('logs', run.id) });
-  const writtenUp = writeResults(finished, response, block).catch((cause: unknown) => {
-    // The store knows how it ended; that its files are spoiled is no reason to end others.
-    host.warn(`${task.id}: what came of it could not be written to ${folder}: ${failureOf(cause).message}`);
-  });
-  await Promise.all([facts.written(), writtenUp]);
+  /** The store knows how it ended: that it cannot be written up is no reason to end others. */
+  const unwritten = (cause: unknown): string => {
+    const words = `what came of it could not be written to ${folder}: ${failureOf(cause).message}`;
+    host.warn(`${task.id}: ${words}`);
+    return words;
+  };
+  let written: Written;
+  try {
+    written = writtenOf(finished);
+  } catch (cause) {
+    const { told } = unstarted(run, finished.failure);
+    const { used, bytes } = work.told;
+    written = writtenOf({ ...finished, ...told, used, bytes, lastText: unwritten(cause) });
+  }
+  const { response, block } = written;
+  const printed = { bytes: work.told.bytes, chars: work.chars, folder };
+  await countOutput(host, printed, block).then(
+    (counts) => facts.tell('run.output', { ...counts, log: join('logs', run.id) }),
+    unwritten,
+  );
+  await Promise.all([facts.written(), writeResults(finished, response, block).catch(unwritten)]);
   live.end({ status: after.status, used: work.told.used });
   // The last progress that it told.
   await facts.written();
   return { task: after, response, block, onFailure: policyOf(message).onFailure };
 }
 
+type Written = Pick<RunResult, 'response' | 'block'>;
+
+const writtenOf = (facts: RunFacts): Written => ({ response: responseOf(facts), block: blockOf(facts) });
+
 /** It never came to work. */
-const unstarted = (run: Run, failure: Failure): Work => ({
+const unstarted = (run: Run, failure: Failure | null): Work => ({
   verdict: 'failed',
   graph: NOTHING_SAID,
   chars: 0,

@@ -2,7 +2,7 @@
 import { BatonError, isErrorCode } from '../core/errors.ts';
 import type { TaskMessage as Ask } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
-import type { Run, Task } from '../core/task.ts';
+import { isRunning, type Run, type Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
 import type { Evidence, Finding } from './evidence.ts';
@@ -13,7 +13,7 @@ import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
 import type { TaskWorktree } from './task-worktree.ts';
-import { failureOf, silentReport, type Work } from './work.ts';
+import { type Failure, failureOf, isStoreFailure, silentReport, type Work } from './work.ts';
 
 interface Settled {
   readonly task: Task;
@@ -21,10 +21,24 @@ interface Settled {
   readonly evidence: Evidence | null;
   /** What it has written into the graph, in words for its parent. */
   readonly graphWords: string;
+  /** What went wrong while it was settled. */
+  readonly failure?: Failure;
 }
 
-/** Tells the store how it ended, takes back what has to be taken back, and returns the task as it is then. */
-export async function settle(
+/**
+ * Tells the store how it ended, takes back what has to be taken back, and returns the task as it is then. What goes wrong on the way is the
+ * failure of this run, and no other ends for it; but for a store that fails.
+ */
+export async function settle(...given: Parameters<typeof settleAsTold>): Promise<Settled> {
+  try {
+    return await settleAsTold(...given);
+  } catch (cause) {
+    if (isStoreFailure(cause)) throw cause;
+    return settleAsFailed(given, failureOf(cause));
+  }
+}
+
+async function settleAsTold(
   host: Host,
   task: Task,
   run: Run,
@@ -129,6 +143,36 @@ export async function settle(
   await clearUp(host, after, facts, live, work);
   if (worktree !== null && !isClosed) await worktree.leave(facts);
   return { task: after, evidence, graphWords };
+}
+
+async function settleAsFailed(
+  [host, task, run, facts, live, work, worktree]: Parameters<typeof settleAsTold>,
+  failure: Failure,
+): Promise<Settled> {
+  const { used, evidence } = work.told;
+  const code = isErrorCode(failure.code) ? failure.code : 'E_UNKNOWN';
+  const message = `${run.id} could not be settled: ${failure.message}`;
+  host.warn(`${task.id}: ${message}`);
+  const now = (await host.store.find(task.id)) as Task;
+  const isCurrent = now.run?.id === run.id;
+  const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
+  if (isCurrent && isRunning(now))
+    await host.store.send({ message: { type: 'run.fail', run: run.id, code, message, cost }, by: RUNTIME });
+  // Its claim is in the store already; whether that holds, a person has to say.
+  else if (isCurrent && now.status === 'review')
+    await host.store.send({
+      message: { type: 'run.judge', run: run.id, passed: false, findings: [message], code, final: true },
+      by: RUNTIME,
+    });
+  const after = (await host.store.find(task.id)) as Task;
+  try {
+    await clearUp(host, after, facts, live, work);
+    await worktree?.leave(facts);
+  } catch (cause) {
+    if (isStoreFailure(cause)) throw cause;
+    host.warn(`${task.id}: what ${run.id} left could not be cleared up: ${failureOf(cause).message}`);
+  }
+  return { task: after, evidence, graphWords: '', failure: { code, message } };
 }
 
 /** What it said of the knowledge graph, and why nothing of that is written. */

@@ -32,6 +32,10 @@ export const failureOf = (cause: unknown): Failure =>
     ? { code: cause.code, message: cause.message }
     : { code: 'E_UNKNOWN', message: messageOf(cause) };
 
+/** Of the store itself: nothing can be written down any more, whatever run it is. */
+export const isStoreFailure = (cause: unknown): boolean =>
+  cause instanceof BatonError && cause.code.startsWith('E_STORE');
+
 /** What came of the work, before the store has been told. */
 export interface Work {
   readonly told: Omit<
