@@ -144,7 +144,7 @@ function warningsOf({ kind, problems, value }: Message, own: OwnTypes): string[]
     for (const field of fieldsOfType(type, own) ?? []) {
       const path = pointer(['data', field]);
       if (!Object.hasOwn(data, field) && !all.some((problem) => problem.path === path))
-        all.push(warning('E_FIELD_MISSING', path, `a ${type} should have ${field}`));
+        all.push(warning('E_FIELD_MISSING', path, `${type} nodes should have ${field}`));
     }
   }
   const name = typeof fields['node_id'] === 'string' ? fields['node_id'] : kind;

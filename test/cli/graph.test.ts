@@ -166,7 +166,7 @@ OUTPUT:
       'node_id: note_one_20251028_103045\nnode_type: ReleaseNote\nmetadata: { created_by: me, confidence: 1 }\ndata: { version: "1" }\n',
     );
     expect(added.exit).toBe(0);
-    expect(added.err).toMatch(/data\/highlights: a ReleaseNote should have highlights E_FIELD_MISSING/);
+    expect(added.err).toMatch(/data\/highlights: ReleaseNote nodes should have highlights E_FIELD_MISSING/);
     expect(added.err).not.toMatch(/E_UNREGISTERED_TYPE/);
     expect(
       (

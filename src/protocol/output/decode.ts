@@ -129,7 +129,7 @@ function checkNode(value: Fields): Problem[] {
     (typeof nodeType === 'string' ? requiredFields(nodeType) : null)?.filter((field) => !Object.hasOwn(data, field)) ??
     [];
   for (const field of missing) {
-    problems.push(warning('E_FIELD_MISSING', pointer(['data', field]), `a ${nodeType} should have ${field}`));
+    problems.push(warning('E_FIELD_MISSING', pointer(['data', field]), `${nodeType} nodes should have ${field}`));
   }
   if (Object.keys(data).length === 0 && !hasSource(value)) {
     problems.push(warning('E_EVIDENCE_MISSING', '/data', 'expected data or a source in lineage, got neither'));
