@@ -50,7 +50,7 @@ export async function demo({ json }: Globals): Promise<void> {
       progress.end();
       if (json) return printJson(report);
       const tasks = await Promise.all(answer.tasks.map(async ({ id }) => (await store.find(id)) as Task));
-      await tellWhatReachedTheParent(host.dir, tasks, report.context.characters_produced);
+      await tellWhatReachedTheParent(host.dir, tasks);
       print(
         `\n${bold('settings.json, which an agent broke, is what it was:')} ${(await readFile(join(folder, 'settings.json'), 'utf8')).trim()}\n`,
       );
@@ -154,13 +154,9 @@ const phase = (
   ],
 });
 
-async function tellWhatReachedTheParent(dir: string, tasks: readonly Task[], produced: number): Promise<void> {
+async function tellWhatReachedTheParent(dir: string, tasks: readonly Task[]): Promise<void> {
   const blocks: string[] = [];
   for (const { run } of tasks) if (run !== null) blocks.push((await kept(dir, run.id, 'block.txt')) ?? '');
   print(bold('\nWhat reached the parent, of each task its block:\n'));
   for (const block of blocks) print(`${dim(block.replace(/^/gm, '   ').trimEnd())}\n`);
-  const delivered = blocks.join('').length;
-  print(
-    `\n${bold('Printed by the agents:')} ${produced} characters. ${bold('Read by the parent:')} ${delivered}. All of it is on disk: baton logs.`,
-  );
 }

@@ -5,7 +5,7 @@ import type { Lineage, NodeFilter, Store, WholeNode } from '../core/store.ts';
 import type { InSession } from './globals.ts';
 import { findNode } from './graph-show.ts';
 import { titleOfNode } from './graph-text.ts';
-import { createWriter } from './io.ts';
+import { createWriter, printJson } from './io.ts';
 import { callingRun, ownSession, refuseBeyond } from './seen.ts';
 import { reading } from './with-store.ts';
 
@@ -29,7 +29,13 @@ export async function exportGraph(id: string | undefined, options: Options): Pro
       (type.length === 0 || type.includes(node.type)) && (session === undefined || node.session === session);
     const nodes = id === undefined ? store.nodes(filter) : lineageNodes(store, id, isMeant);
     if (as === 'json') await writeJson(store, nodes);
-    else await draw(store, nodes, as === 'mermaid' ? mermaid : dot);
+    else {
+      const lines = await drawn(store, nodes, as === 'mermaid' ? mermaid : dot);
+      if (options.json) return printJson({ [as]: [...lines].join('') });
+      const out = createWriter();
+      for (const line of lines) await out.write(line);
+      await out.end();
+    }
   });
 }
 
@@ -77,8 +83,7 @@ async function writeJson(store: Store, nodes: AsyncIterable<WholeNode>): Promise
 
 type Draw = (nodes: Iterable<PictureNode>, edges: Iterable<PictureEdge>) => Generator<string>;
 
-async function draw(store: Store, nodes: AsyncIterable<WholeNode>, drawn: Draw): Promise<void> {
-  const out = createWriter();
+async function drawn(store: Store, nodes: AsyncIterable<WholeNode>, draw: Draw): Promise<Generator<string>> {
   const told = new Map<string, Lineage['edges'][number][]>();
   const all: PictureNode[] = [];
   for await (const node of nodes) {
@@ -86,6 +91,5 @@ async function draw(store: Store, nodes: AsyncIterable<WholeNode>, drawn: Draw):
     const { id, type, confidence, stale } = node;
     all.push({ id, type, title: titleOfNode(node), confidence, isStale: stale !== null });
   }
-  for (const line of drawn(all, await edgesOf(store, told))) await out.write(line);
-  await out.end();
+  return draw(all, await edgesOf(store, told));
 }

@@ -1,5 +1,6 @@
 /** A session's final report for people. */
 import type { SessionFinalReport } from '../core/session-report.ts';
+import { counted } from '../core/words.ts';
 import { bold, dim, green, red, yellow } from './style.ts';
 import { oneLine } from './text.ts';
 
@@ -12,7 +13,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
   const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
   return [
     bold(`Session ${oneLine(report.session_id)}`),
-    `${totals.tasks} tasks${by.length === 0 ? '' : ` (${by.map(([status, count]) => `${count} ${status}`).join(', ')})`}, ${totals.runs} runs, ${totals.retries} retries, ${totals.duration_seconds} s`,
+    `${counted(totals.tasks, 'task')}${by.length === 0 ? '' : ` (${by.map(([status, count]) => `${count} ${status}`).join(', ')})`}, ${counted(totals.runs, 'run')}, ${totals.retries} ${totals.retries === 1 ? 'retry' : 'retries'}, ${totals.duration_seconds} s`,
     ...section(
       'Tasks',
       report.delegation_graph.nodes.map(
@@ -24,7 +25,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       'Agents',
       report.agents.map(
         ({ name, models, runs }) =>
-          `${name}${models.length === 0 ? '' : ` (${models.join(', ')})`}: ${runs} ${runs === 1 ? 'run' : 'runs'}`,
+          `${name}${models.length === 0 ? '' : ` (${models.join(', ')})`}: ${counted(runs, 'run')}`,
       ),
     ),
     ...section('Cost', [
@@ -78,9 +79,9 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
 }
 
 function rollbackText({ task_id: task, trigger, artifacts_rolled_back: all, files = 0, kept }: Rollback): string {
-  if (task !== null) return `${task}: ${all.length} outputs (${trigger ?? '-'})`;
+  if (task !== null) return `${task}: ${counted(all.length, 'output')} (${trigger ?? '-'})`;
   const where = typeof kept === 'string' ? `; what was not committed is kept in ${oneLine(kept)}` : '';
-  return `the session: ${files} ${files === 1 ? 'file' : 'files'} (${oneLine(trigger ?? '-')})${where}`;
+  return `the session: ${counted(files, 'file')} (${oneLine(trigger ?? '-')})${where}`;
 }
 
 type Rollback = SessionFinalReport['rollbacks'][number];

@@ -334,6 +334,7 @@ describe('export', () => {
     expect((await graph(['export', '--as', 'dot'])).out).toMatch(/^digraph baton \{[\s\S]*say \\"hi\\"[\s\S]*\}\n$/);
     expect((await graph(['export', 'nothing', '--as', 'dot'])).exit).toBe(4);
     expect((await graph(['export', '--as', 'png'])).exit).toBe(2);
+    expect((await graph(['export', '--as', 'mermaid', '--json'])).json()).toEqual({ mermaid });
   });
 });
 
