@@ -48,7 +48,7 @@ export function answerOf(command: Command, said: Said, countTokens: Count, token
 function shortest(description: string, tokens: number, countTokens: Count): string {
   const named = /^([a-z0-9_]+): /.exec(description)?.[1];
   if (named !== undefined) return named;
-  const [wanted = ''] = description.split(/, (?:got|and|but|which) |; /, 1);
+  const [wanted = ''] = description.split(/, (?:got|and|but|which|nearest) |; /, 1);
   const candidates = [description, wanted, wanted.replace(/^expected /, '')];
   return candidates.find((words) => !exceedsTokens(words, tokens, countTokens)) ?? (candidates.at(-1) as string);
 }

@@ -1,5 +1,6 @@
 /** Who speaks in which session, as the channel knows it and never as the line says (DESIGN: Agents). */
 import { BatonError } from '../core/errors.ts';
+import { nameProblem } from '../core/laws/names.ts';
 import type { LockPriority } from '../core/session.ts';
 import { DEFAULT_SESSION, isRunning, type Task, type TaskPriority, taskOfRun } from '../core/task.ts';
 import type { Sender } from '../runtime/doors.ts';
@@ -20,21 +21,14 @@ const LEADER = 'ORCHESTRATOR';
 /** Who can be told neither from a run nor from a person: it is heard, and decides over nobody. */
 const SOMEBODY = 'somebody';
 
-/** Longer names are no names; and none goes into a file's name or a terminal as something else. */
-const SESSION_FORM = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,256}$/u;
-
 /** Throws where a run speaks that is over, or in a session that is not its own. */
 export async function voiceOf(
   parts: Pick<SessionParts, 'store' | 'config'>,
   sender: Sender,
   session?: string,
 ): Promise<Voice> {
-  if (session !== undefined && (!SESSION_FORM.test(session) || session.trim() === '')) {
-    throw new BatonError(
-      'E_USAGE',
-      'expected a session of 1 to 256 characters, none of them a control character, got another',
-    );
-  }
+  const wrong = session === undefined ? null : nameProblem('a session', session);
+  if (wrong !== null) throw new BatonError('E_USAGE', wrong);
   if (sender.run !== null) return voiceOfRun(parts, sender, sender.run, session);
   const { agent, actor } = sender;
   const isPerson = actor.kind === 'person';

@@ -381,13 +381,20 @@ describe('who may come in', () => {
     expect(await status(`/v1/tasks/${task.id}`)).toBe(401);
   });
 
+  test("a run's process does not even read with the person's token", async () => {
+    const world = await makeApiWorld({ peerOf: () => ({ kind: 'run', run: 'TASK-2026-01-01-001-r1' }) });
+    for (const path of ['/v1/tasks', '/v1/inbox', '/v1/events?after=0', '/metrics'])
+      expect(await world.json(path)).toMatchObject({ status: 403, body: { error: { code: 'E_PERMISSION_DENIED' } } });
+    expect((await world.json('/healthz')).status).toBe(200);
+  });
+
   test("while a run is under way, the person's token in other hands is not the person", async () => {
     let peer: Peer = { kind: 'other' };
     const world = await makeApiWorld({ real: true, peerOf: () => peer });
     const { id } = await add(world, { title: 'Nothing runs yet' });
     const task = await withRun(world);
     // Who is at the other end of a connection stays so.
-    await world.call('/v1/tasks', { headers: { connection: 'close' } });
+    await world.json('/v1/tasks', { headers: { connection: 'close' } });
     peer = { kind: 'run', run: 'TASK-2026-01-01-001-r1' };
     await world.store.send({
       message: { type: 'run.report', run: task.run?.id ?? '', outcome: 'needs_review' },
@@ -402,8 +409,8 @@ describe('who may come in', () => {
     const approve = () =>
       world.json(`/v1/tasks/${task.id}/move`, { body: { status: 'done' }, headers: { connection: 'close' } });
     expect(await approve()).toMatchObject({ status: 403, body: { error: { code: 'E_PERMISSION_DENIED' } } });
-    expect((await world.call('/v1/tasks', { headers: { connection: 'close' } })).status).toBe(200);
     peer = { kind: 'unknown' };
+    expect((await world.json('/v1/tasks', { headers: { connection: 'close' } })).status).toBe(200);
     expect((await approve()).status).toBe(403);
     expect(
       (await world.json('/v1/tasks', { body: { title: 'By whom' }, headers: { connection: 'close' } })).body,
@@ -592,6 +599,24 @@ describe('events', () => {
 });
 
 describe('numbers and documents', () => {
+  test('a query that is called as what all objects have is refused like any other', async () => {
+    const world = await makeApiWorld();
+    for (const name of ['__proto__', 'constructor']) {
+      const { status, body } = await world.json(`/v1/tasks?${name}=x`);
+      expect([status, body.error?.message]).toEqual([422, expect.stringContaining(`"${name}"`)]);
+    }
+  });
+
+  test('a client that goes away in the middle of its request is counted, and nothing is said of it', async () => {
+    const world = await makeApiWorld();
+    const head = `POST /v1/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${PERSON}\r\nContent-Length: 99\r\n\r\nhalf`;
+    const socket = connect(world.listening.port, '127.0.0.1', () => socket.write(head, () => socket.destroy()));
+    const cut = 'baton_http_requests_total{method="POST",route="/v1/tasks",status="400"} 1\n';
+    const isCounted = async (): Promise<boolean> => (await (await world.call('/metrics')).text()).includes(cut);
+    await expect.poll(isCounted, { timeout: 10_000 }).toBe(true);
+    expect(world.warnings).toEqual([]);
+  });
+
   test('metrics as Prometheus reads them', async () => {
     const world = await makeApiWorld();
     await withRun(world);

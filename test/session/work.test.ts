@@ -83,6 +83,8 @@ describe('#DELEGATE', () => {
   test('whoever is not there is named with whom was meant, and nothing is made', async () => {
     const at = await setting();
     expect(await at.say('#DELEGATE:DevAgnt:x')).toBe('#ERROR:E002:unknown_agent DevAgnt, nearest DevAgent');
+    // Where there is no room for whom was meant, nothing begins to say so.
+    expect(await at.say('#DELEGATE:qa-reviewer-x-7:x')).toBe('#ERROR:E002:unknown_agent qa-reviewer-x-7');
     expect(await at.say('#DELEGATE:orchestrator:x')).toMatch(/^#ERROR:E002:unknown_agent/);
     expect(await at.say('#REPORT:all:status')).toBe('none');
   });

@@ -14,6 +14,7 @@ import { type Decision, refused } from './decision.ts';
 import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { NewTask } from './messages.ts';
+import { namesProblem } from './names.ts';
 
 /** An aop2 delegation may go three deep; config may say otherwise (DECISIONS §5). */
 export const MAX_DEPTH = 3;
@@ -148,7 +149,8 @@ function make(
   parents: ReadonlyMap<string, Task>,
   maxDepth: number,
 ): Task | Extract<Decision, { kind: 'refused' }> {
-  if (item.title.trim() === '') return no('E_SCHEMA_VALIDATION', 'expected a title, got an empty text');
+  const unnamed = namesProblem(item);
+  if (unnamed !== null) return no('E_SCHEMA_VALIDATION', unnamed);
   const session = sessionOf(draft, item);
   const parent = item.parentId === undefined ? undefined : findParent(draft, item.parentId, session, together, parents);
   if (item.parentId !== undefined && parent === undefined) {

@@ -6,6 +6,7 @@ import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { TaskMessage } from './messages.ts';
 import { mayApprove } from './moves.ts';
+import { namesProblem } from './names.ts';
 
 type Edit = Extract<TaskMessage, { type: 'task.edit' }>;
 
@@ -17,9 +18,8 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
       `only a person may say that ${task.id} needs no review, and this came from ${draft.by.name}`,
     );
   }
-  if (asked.title !== undefined && asked.title.trim() === '') {
-    return refused('E_SCHEMA_VALIDATION', `expected a title for ${task.id}, got an empty text`);
-  }
+  const unnamed = namesProblem(asked);
+  if (unnamed !== null) return refused('E_SCHEMA_VALIDATION', `${task.id}: ${unnamed}`);
   const dependsOn = asked.dependsOn === undefined ? undefined : resolve(draft, task, asked.dependsOn);
   if (dependsOn !== undefined && !Array.isArray(dependsOn)) return dependsOn as Decision;
   const wanted: Partial<Task> = {

@@ -17,7 +17,7 @@ import { messageRoutes } from './messages.ts';
 import { nodeRoutes } from './nodes.ts';
 import { openApi } from './openapi.ts';
 import { openclawRoutes } from './openclaw.ts';
-import { json, problemOf } from './problems.ts';
+import { CUT, isCut, json, problem, problemOf } from './problems.ts';
 import { JSON_TYPE, type Route } from './routes.ts';
 import { runRoutes } from './runs.ts';
 import { ResponseShape } from './schemas.ts';
@@ -81,8 +81,7 @@ export function createApi(options: ApiOptions): HttpApi {
   const answer = async (c: Given, access: Route['access'], handle: Route['handle']): Promise<Response> => {
     guard.checkPlace(c.req.raw.headers);
     const told = access === 'anybody' ? NOBODY : guard.caller(c.req.raw.headers);
-    const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
-    const caller = told.kind === 'person' && isChange ? await surely(told, c.env?.incoming?.socket) : told;
+    const caller = told.kind === 'person' ? await surely(told, c.env?.incoming?.socket) : told;
     if (access === 'person' && caller.kind !== 'person')
       throw new BatonError(
         'E_PERMISSION_DENIED',
@@ -91,7 +90,9 @@ export function createApi(options: ApiOptions): HttpApi {
     return handle(api, callOf(c, caller));
   };
   const counted = async (c: Given, route: string, work: () => Promise<Response>): Promise<Response> => {
-    const response = await work().catch((cause: unknown) => problemOf(cause, host.warn));
+    const response = await work().catch((cause: unknown) =>
+      isCut(c.env?.incoming, cause) ? problem(CUT) : problemOf(cause, host.warn),
+    );
     requests.count(c.req.method, route, response.status);
     return response;
   };

@@ -77,10 +77,10 @@ export async function reachedTask({ host }: Api, call: Call, id: string): Promis
 }
 
 export const queryOf = <T extends z.ZodType>(schema: T, { url }: Call, lists: readonly string[] = []): z.output<T> => {
-  const given: Record<string, unknown> = {};
-  for (const name of new Set(url.searchParams.keys())) {
-    given[name] = lists.includes(name) ? url.searchParams.getAll(name) : url.searchParams.get(name);
-  }
+  const { searchParams } = url;
+  const read = (name: string): unknown => (lists.includes(name) ? searchParams.getAll(name) : searchParams.get(name));
+  // As own fields, whatever they are called: one that is set as `__proto__` is none, and nobody would find fault with it.
+  const given = Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, read(name)]));
   return fitting(schema, given, 'query');
 };
 

@@ -1,4 +1,5 @@
 /** What goes wrong, as HTTP says it: CLI.md's `{"error":{code,message,hint}}`, with the status of the error's table entry. */
+import type { IncomingMessage } from 'node:http';
 import { BatonError, ERRORS, type ErrorCode, messageOf } from '../../core/errors.ts';
 import type { Refusal } from '../../core/laws/decision.ts';
 import { stripControls } from '../../protocol/text/clean.ts';
@@ -21,6 +22,13 @@ export function problemOf(cause: unknown, warn: (text: string) => void): Respons
     hint: null,
   });
 }
+
+/** Nobody hears it; it is counted. */
+export const CUT: Refusal = { code: 'E_PARSE_FAILURE', message: 'expected a whole request, got a part', hint: null };
+
+/** Whether a client went away in the middle of its request: that is no error of ours. */
+export const isCut = (incoming: IncomingMessage | undefined, cause: unknown): boolean =>
+  incoming?.complete === false && (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET';
 
 export const refusal = ({ code, message, hint }: Refusal): BatonError => new BatonError(code, message, hint);
 

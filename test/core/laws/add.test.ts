@@ -184,8 +184,8 @@ describe('external ids', () => {
   test('a session and a name are not taken for another pair that reads the same', () => {
     const world = createWorld();
     const tasks = [
-      { title: 'a', session: 'a', externalId: 'b\nc' },
-      { title: 'b', session: 'a\nb', externalId: 'c' },
+      { title: 'a', session: 'a', externalId: 'b/c' },
+      { title: 'b', session: 'a/b', externalId: 'c' },
     ];
     expect(world.ok({ type: 'task.add', tasks }).about).toHaveLength(2);
   });
@@ -404,5 +404,35 @@ describe('a parent in the same batch', () => {
     expect(world.no({ type: 'task.add', tasks: [{ title: 'a', externalId: 'A', parentId: 'A' }] }).code).toBe(
       'E_NOT_FOUND',
     );
+  });
+});
+
+describe('names that nobody can say or see', () => {
+  const plain = (what: string): string =>
+    `expected ${what} of 1 to 256 characters, none of them a control character, got another`;
+  test.each([
+    [{ session: '../..\n' }, plain('a session')],
+    [{ session: 'a\ud800' }, plain('a session')],
+    [{ session: ' ' }, plain('a session')],
+    [{ routing: { agent: '\n' } }, plain('an agent')],
+    [{ routing: { agent: 'bob\u0007' } }, plain('an agent')],
+    [{ routing: { agent: 'x\u202e' } }, plain('an agent')],
+    [{ title: '\u0007\u001b' }, 'expected a title, got one that shows nothing'],
+    [{ title: '\u200b \u2029' }, 'expected a title, got one that shows nothing'],
+  ])('%j is refused, of a new task and of one that is there', (given, sentence) => {
+    const world = createWorld();
+    const expected = { code: 'E_SCHEMA_VALIDATION', message: sentence };
+    expect(world.no({ type: 'task.add', tasks: [{ title: 'a task', ...given }] })).toMatchObject(expected);
+    if ('session' in given) return;
+    const of = world.addOne();
+    expect(world.no({ type: 'task.edit', id: of, ...given }).message).toBe(`${of}: ${sentence}`);
+  });
+
+  test('others are names', () => {
+    const world = createWorld();
+    world.ok({
+      type: 'task.add',
+      tasks: [{ title: '🚪\u0007', session: 'Über 9000/x', routing: { agent: 'Émile B.' } }],
+    });
   });
 });
