@@ -6,7 +6,7 @@ import { runId, type Task, taskOfRun } from '../core/task.ts';
 import { logGrown } from '../runtime/log.ts';
 import { logFolder } from '../runtime/places.ts';
 import type { InSession } from './globals.ts';
-import { createWriter } from './io.ts';
+import { createWriter, note } from './io.ts';
 import { untilStopped } from './until-stopped.ts';
 import { findTask, reading } from './with-store.ts';
 
@@ -28,7 +28,11 @@ export async function logs(named: string, { follow, session, ...globals }: Optio
       throw new BatonError('E_NOT_FOUND', `there is no run ${named}; ${task.id} has had ${task.runs}`);
     }
     const out = createOut(globals.json);
-    for (const run of runs) for (const stream of ['out', 'err'] as const) await copy(dir, run, stream, 0, out);
+    for (const run of runs) {
+      if (!existsSync(logFolder(dir, run)))
+        note(`baton: the log of ${run} is not there; it was removed, or the run never began`);
+      for (const stream of ['out', 'err'] as const) await copy(dir, run, stream, 0, out);
+    }
     if (follow === true)
       await goOn(dir, runs.at(-1) as string, out, async () => isLive(await store.find(task.id), runs.at(-1) as string));
     await out.end();

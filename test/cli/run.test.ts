@@ -358,6 +358,12 @@ describe('what is left of a run', () => {
       { run: `${id}-r1`, stream: 'err', text: 'broken\n' },
     ]);
     expect(await batonHere(['logs', `${id}-r9`], '', dir)).toMatchObject({ exit: 4 });
+    rmSync(join(dir, '.baton/logs', `${id}-r1`), { recursive: true });
+    expect(await batonHere(['logs', id], '', dir)).toMatchObject({
+      exit: 0,
+      out: '',
+      err: `baton: the log of ${id}-r1 is not there; it was removed, or the run never began\n`,
+    });
     expect(await batonHere(['logs', 'T-9'], '', dir)).toMatchObject({ exit: 4 });
   });
 
