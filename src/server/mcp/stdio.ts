@@ -1,7 +1,9 @@
 /** Serves one client on this process's standard input and output, of which the latter is the protocol's alone. */
+import type { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { inOneSentence, withoutBadParams } from './bad-requests.ts';
 
 /** A message of 10 MB, and what it grows by when it is written as a text of JSON. What is longer ends the connection. */
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -13,11 +15,18 @@ export interface StdioOptions {
   warn(text: string): void;
   /** Ends it from outside. */
   readonly signal?: AbortSignal;
+  /** In place of this process's own. */
+  readonly input?: Readable;
+  readonly output?: Writable;
 }
 
 /** Resolves when the client has gone, or it was told to end. */
-export async function serveStdio(server: McpServer, { warn, signal }: StdioOptions): Promise<void> {
-  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: MOST_BYTES });
+export async function serveStdio(
+  server: McpServer,
+  { warn, signal, input = process.stdin, output = process.stdout }: StdioOptions,
+): Promise<void> {
+  const asked = withoutBadParams((message) => void transport.send(message), MOST_BYTES);
+  const transport = new StdioServerTransport(asked, output, { maxBufferSize: MOST_BYTES });
   const open = new Set<RequestId>();
   let idle = (): void => {};
   transport.onmessage = (message: JSONRPCMessage) => {
@@ -25,7 +34,7 @@ export async function serveStdio(server: McpServer, { warn, signal }: StdioOptio
   };
   const send = transport.send.bind(transport);
   transport.send = async (message) => {
-    await send(message);
+    await send(inOneSentence(message));
     if ('id' in message && !('method' in message) && message.id !== undefined) open.delete(message.id);
     if (open.size === 0) idle();
   };
@@ -34,9 +43,11 @@ export async function serveStdio(server: McpServer, { warn, signal }: StdioOptio
   });
   transport.onerror = (cause) => warn(`baton mcp: ${cause.message.slice(0, 300)}`);
   await server.connect(transport);
+  input.once('error', (cause) => asked.destroy(cause));
+  input.pipe(asked);
   const ended = new Promise<void>((resolve) => {
-    process.stdin.once('end', resolve);
-    process.stdin.once('close', resolve);
+    asked.once('end', resolve);
+    asked.once('close', resolve);
   });
   const told = new Promise<void>((resolve) => {
     if (signal?.aborted) resolve();
@@ -52,4 +63,6 @@ export async function serveStdio(server: McpServer, { warn, signal }: StdioOptio
   );
   await Promise.race([answered, closed, told]);
   await server.close();
+  input.unpipe(asked);
+  input.pause();
 }
