@@ -20,7 +20,7 @@ export type RpcAnswer =
 
 const METHOD_NOT_FOUND = -32_601;
 
-/** In bytes; a line longer than a message may be (DECISIONS §4) is skipped. */
+/** In bytes; a line longer than a message may be is skipped. */
 const MOST_LINE = 10 * 1024 * 1024;
 
 interface RpcHandlers {

@@ -17,7 +17,7 @@ import { brief } from './words.ts';
 
 const TOOL = 'sessions_spawn';
 
-/** In bytes; what a message may be (DECISIONS §4). */
+/** In bytes; what a message may be. */
 const MOST_ANSWER = 10 * 1024 * 1024;
 
 type Call = Parameters<RemoteAdapter['call']>[1];

@@ -1,5 +1,5 @@
 /**
- * The audit trail: a projection of the journal, not a second write (DECISIONS §7). Which event becomes which record:
+ * The audit trail: a projection of the journal, not a second write. Which event becomes which record:
  *
  * | type              | events                                                                                           |
  * |-------------------|--------------------------------------------------------------------------------------------------|

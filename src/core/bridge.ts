@@ -1,5 +1,5 @@
 /**
- * Which nodes a bridge takes into its summary (DECISIONS §9): the best by score, and what is one step away from them. Pure: the same nodes give
+ * Which nodes a bridge takes into its summary: the best by score, and what is one step away from them. Pure: the same nodes give
  * the same choice, in the same order.
  */
 import type { Node } from './node.ts';

@@ -1,4 +1,4 @@
-/** What became of a task's checkpoints, from its records: what a run that goes on after another one need not do again (DECISIONS §6). */
+/** What became of a task's checkpoints, from its records: what a run that goes on after another one need not do again. */
 import type { StoredRecord } from './store.ts';
 
 const CHECKPOINT_STATUSES = ['PENDING', 'PASS', 'FAIL', 'SKIP', 'RECOVERED'] as const;

@@ -134,7 +134,7 @@ export const ConfigSchema = z.strictObject({
   audit: z.strictObject({ storage_path: name.default('audit') }).prefault({}),
 });
 
-/** `handoff_depth` is `max_depth` where the file says one: that setting raises and lowers both limits (DECISIONS §5). */
+/** `handoff_depth` is `max_depth` where the file says one: that setting raises and lowers both limits. */
 export type Config = z.output<typeof ConfigSchema> & { readonly delegation: { readonly handoff_depth?: number } };
 
 const TABLES = ['agents', 'teams', 'models', 'stages', 'node_types', 'commands', 'prices'] as const;

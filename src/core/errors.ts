@@ -18,7 +18,7 @@ export interface ErrorEntry {
 }
 
 /**
- * What becomes of a task whose run failed with it (DECISIONS §2, §7). `permanent`: trying again would fail again, until a person does something.
+ * What becomes of a task whose run failed with it. `permanent`: trying again would fail again, until a person does something.
  * `costly`: nothing is wrong with the task or its agent, but the same once more would only cost the same once more. `critical`: what
  * CRITICAL_ERROR and `stopOnCritical` mean.
  */

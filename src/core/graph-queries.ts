@@ -14,7 +14,7 @@ const MOST_ALIKE = 100;
 const MOST_VOICES = 10;
 
 /**
- * `1 − Π(1 − c)` over the nodes of its type and topic that come from others and not from each other (DECISIONS §9). Of one creator only the
+ * `1 − Π(1 − c)` over the nodes of its type and topic that come from others and not from each other. Of one creator only the
  * surest counts; what is stale or was rejected, or stands against it by an edge, does not.
  */
 export function effectiveConfidence(graph: Graph, node: Node): number {

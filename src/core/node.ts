@@ -1,5 +1,5 @@
 /**
- * A result in the knowledge graph (output protocol; DECISIONS §9). This is what memory holds of it; the node as it was written, its document,
+ * A result in the knowledge graph (output protocol). This is what memory holds of it; the node as it was written, its document,
  * stands in the journal. Nodes are never changed, only replaced.
  */
 
@@ -81,7 +81,7 @@ export const MOST_NODE_CHARS = 1024 * 1024;
 /** Letters, digits, `_`, `-` and `.`, but not a name that a file system reads as a folder. */
 export const NODE_ID = /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,200}$/;
 
-/** `{type}_{topic}_{YYYYMMDD_HHmmss}` (document, "Node ID Format"; DECISIONS §9). */
+/** `{type}_{topic}_{YYYYMMDD_HHmmss}` (document, "Node ID Format"). */
 export function nodeId(type: string, topic: string, now: string): string {
   const digits = now.replace(/\D/g, '').padEnd(14, '0');
   return `${word(type) || 'node'}_${word(topic) || 'untitled'}_${digits.slice(0, 8)}_${digits.slice(8, 14)}`;

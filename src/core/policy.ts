@@ -1,4 +1,4 @@
-/** What a run may do and for how long, with every default filled in (DECISIONS §7). Made from a TASK, enforced by the runtime. */
+/** What a run may do and for how long, with every default filled in. Made from a TASK, enforced by the runtime. */
 
 export const NETWORK_LEVELS = ['NONE', 'RESTRICTED', 'FULL'] as const;
 export type NetworkLevel = (typeof NETWORK_LEVELS)[number];

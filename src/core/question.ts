@@ -1,4 +1,4 @@
-/** A question that only a person may answer (DECISIONS §1, §9): an approval gate, or an uncertainty. Reviews of tasks are not kept here: a task in review is the question. */
+/** A question that only a person may answer: an approval gate, or an uncertainty. Reviews of tasks are not kept here: a task in review is the question. */
 import type { ApprovalStatus } from './node.ts';
 import type { Task } from './task.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What an agent claims when it stops, whatever dialect it said it in (DECISIONS §1).
+ * What an agent claims when it stops, whatever dialect it said it in.
  *
  * A Report holds what at least one dialect can say. Each dialect has `toReport` and `fromReport`; what a dialect has no words for
  * is lost on the way, and `losses` names it. Null is known-absent, an empty list is "none".

@@ -1,4 +1,4 @@
-/** The form of a session's final report, as other programs read it (DECISIONS §7). Fields may be added; none may go. */
+/** The form of a session's final report, as other programs read it. Fields may be added; none may go. */
 import type { TaskStatus } from './task.ts';
 
 export interface SessionFinalReport {
@@ -33,7 +33,7 @@ export interface SessionFinalReport {
   };
   readonly cost_summary: CostSummary;
   readonly checkpoints: readonly ReportedCheckpoint[];
-  /** What became of each claim of the last run of each task (DECISIONS §6). */
+  /** What became of each claim of the last run of each task. */
   readonly evidence: readonly ReportedClaim[];
   /** What agents and people wrote into the knowledge graph. */
   readonly nodes: readonly ReportedNode[];

@@ -1,5 +1,5 @@
 /**
- * The final report of a session (contract §10, DECISIONS §7): the SESSION_FINAL_REPORT event, folded from the journal records of the session.
+ * The final report of a session (contract §10): the SESSION_FINAL_REPORT event, folded from the journal records of the session.
  * Records are taken in their order; those of other sessions are passed by. Nothing is asked of the store or of the clock.
  */
 import { redactDeep } from './redact.ts';

@@ -66,7 +66,7 @@ export interface WholeNode extends Node {
   /** The node as it was written, with what was changed since; parsed JSON. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly consumers: readonly string[];
-  /** What its own confidence comes to with nodes that bear it out (DECISIONS §9). */
+  /** What its own confidence comes to with nodes that bear it out. */
   readonly effectiveConfidence: number;
   /** Edges in and out, lineage included. */
   readonly degree: number;

@@ -1,4 +1,4 @@
-/** Tasks, runs and events as other programs read them: CLI.md's T and its parts, with times in ISO 8601. Fields may be added; none may go. */
+/** Tasks, runs and events as other programs read them: T of docs/tasks.md and its parts, with times in ISO 8601. Fields may be added; none may go. */
 import type { StoredRecord } from './store.ts';
 import type { Cause, Run, Task, TaskPriority, TaskStatus } from './task.ts';
 import { isoTime } from './time.ts';

@@ -1,4 +1,4 @@
-/** The life of a task: its statuses, its ids, and all that is remembered of it (DECISIONS §1, §2). Times are milliseconds since 1970. */
+/** The life of a task: its statuses, its ids, and all that is remembered of it. Times are milliseconds since 1970. */
 
 export const TASK_STATUSES = [
   'backlog',

@@ -1,7 +1,7 @@
 /**
  * What each method of the door takes, once for all: the door's types, the calls on a run's socket and the tools of MCP are made of this
  * table. Every text and every list has an end, and a field that is not known is refused and named, so that an agent that guesses learns at
- * once. Limits are those of aof (DECISIONS §4) where it has some.
+ * once. Limits are those of aof where it has some.
  */
 import * as z from 'zod';
 import { BatonError } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-/** What an agent claims against what is there (DECISIONS §6): each claim ends proven, contradicted or unverified. */
+/** What an agent claims against what is there: each claim ends proven, contradicted or unverified. */
 import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Artifact, Report } from '../core/report.ts';
 import { isBelow } from '../process/files.ts';

@@ -39,7 +39,7 @@ export function createBlockedBy(store: Store): (task: Task) => Promise<string[]>
   };
 }
 
-/** CLI.md: T with `runs`, `events` and `body`. */
+/** A task with `runs`, `events` and `body`. */
 export interface ShownTask extends TaskJson {
   readonly runs: readonly RunJson[];
   readonly events: readonly EventJson[];

@@ -11,7 +11,7 @@ import { openQuestions } from './open-questions.ts';
 
 export type InboxKind = 'approval' | 'uncertainty' | 'review' | 'failure';
 
-/** CLI.md's fields first. */
+/** The fields that scripts rely on first. */
 export interface InboxItem {
   /** `ask-1`, or the id of the task that waits. */
   readonly id: string;

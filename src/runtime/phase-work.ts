@@ -1,4 +1,4 @@
-/** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself (DECISIONS §6). */
+/** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself. */
 import { join } from 'node:path';
 import { answersOf } from './answer-words.ts';
 import type { Check, Checker } from './checks.ts';

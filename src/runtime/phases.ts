@@ -1,4 +1,4 @@
-/** The phases of a TASK in their order, and what of them is still to do (DECISIONS §6). Pure. */
+/** The phases of a TASK in their order, and what of them is still to do. Pure. */
 import { checkpointsOf } from '../core/checkpoints.ts';
 import type { StoredRecord } from '../core/store.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';

@@ -153,7 +153,7 @@ async function withGraph(
   return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };
 }
 
-/** What is known of how a run ended: what it said, else what it wrote down (DECISIONS §3). */
+/** What is known of how a run ended: what it said, else what it wrote down. */
 async function resultOf(
   host: Host,
   task: Task,

@@ -1,4 +1,4 @@
-/** aop2 EVENTs from outside: signs of life and of progress, and a new priority (DECISIONS §7). The others are the runtime's own to say. */
+/** aop2 EVENTs from outside: signs of life and of progress, and a new priority. The others are the runtime's own to say. */
 import { isRunning, type Task, type TaskPriority } from '../core/task.ts';
 import type { EventMessage } from '../protocol/aop2/schema.ts';
 import { isPerson } from './route-who.ts';

@@ -1,4 +1,4 @@
-/** Handing work on: an aof handoff or an aop2 TASK becomes a child task, or is refused and leaves nothing behind (DECISIONS §5). */
+/** Handing work on: an aof handoff or an aop2 TASK becomes a child task, or is refused and leaves nothing behind. */
 
 import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';

@@ -1,4 +1,4 @@
-/** `status.update`: a new status by the laws, and a line in the task's Work Log (DECISIONS §4). What an agent calls done is a claim, and judged as one. */
+/** `status.update`: a new status by the laws, and a line in the task's Work Log. What an agent calls done is a claim, and judged as one. */
 
 import { isFields } from '../core/fields.ts';
 import type { Outcome } from '../core/report.ts';

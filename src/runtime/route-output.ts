@@ -1,5 +1,5 @@
 /**
- * GRAPH_UPDATE and OUTPUT on their way in (DECISIONS §9). What a live run says goes to its ear and counts when the run ends; all that anybody else says in
+ * GRAPH_UPDATE and OUTPUT on their way in. What a live run says goes to its ear and counts when the run ends; all that anybody else says in
  * one text is one report, and acts at once, together or not at all. A person's `approval` answers what waits for it.
  */
 import { BatonError } from '../core/errors.ts';

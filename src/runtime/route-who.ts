@@ -1,4 +1,4 @@
-/** Who may speak of a task: whoever holds its lease, else whom it is for; a run only of its own task and its children (DECISIONS §4). */
+/** Who may speak of a task: whoever holds its lease, else whom it is for; a run only of its own task and its children. */
 import type { Config } from '../core/config.ts';
 import { fits } from '../core/laws/claim.ts';
 import type { Refusal } from '../core/laws/decision.ts';

@@ -1,5 +1,5 @@
 /**
- * The one way in for messages of all dialects (DECISIONS §4). Who speaks is known by the channel; messages of one task are handled one after
+ * The one way in for messages of all dialects. Who speaks is known by the channel; messages of one task are handled one after
  * another and those of different tasks side by side; every refusal is written down with its reason and answered. Nothing that is said can make
  * it throw; a store that fails does.
  */

@@ -1,4 +1,4 @@
-/** What an agent wrote down itself as its result, `runs/<task>/run_result.json`, and what it said before its supervisor died (DECISIONS §3). */
+/** What an agent wrote down itself as its result, `runs/<task>/run_result.json`, and what it said before its supervisor died. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Report } from '../core/report.ts';
@@ -32,7 +32,7 @@ export function claimedBefore(history: readonly StoredRecord[], run: string): Re
 const RECEIVED = 'protocol.message.received';
 const REJECTED = 'protocol.message.rejected';
 
-/** Whether it was told already that the result of a run cannot be read: then the run counts as one without (DECISIONS §3). */
+/** Whether it was told already that the result of a run cannot be read: then the run counts as one without. */
 export const isToldUnreadable = (history: readonly StoredRecord[], run: string): boolean =>
   history.some(({ events }) =>
     events.some(({ type, run: of, detail }) => type === REJECTED && of === run && detail?.['reason'] === UNREADABLE),

@@ -1,6 +1,6 @@
 /**
  * What a run says of the knowledge graph, over all its turns and by all its ways: its blocks and its last envelope. Nothing of it counts before the run
- * has ended well, and all of it counts together or not at all (DECISIONS §9).
+ * has ended well, and all of it counts together or not at all.
  */
 
 import { isFields } from '../core/fields.ts';

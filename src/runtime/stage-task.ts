@@ -1,6 +1,6 @@
 /**
  * The task of the stage that a node is handed on to: by reference, with just the fields that were asked for, and what is needed to go on. It waits for
- * the task that hands on, works where that one does and may do no more (DECISIONS §5, §9).
+ * the task that hands on, works where that one does and may do no more.
  */
 import type { Config } from '../core/config.ts';
 import type { Refusal } from '../core/laws/decision.ts';

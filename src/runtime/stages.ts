@@ -1,4 +1,4 @@
-/** Who the next stage of an OUTPUT envelope is: what config's `stages` say, else an agent, a team or a role of that name (DECISIONS §9). Pure. */
+/** Who the next stage of an OUTPUT envelope is: what config's `stages` say, else an agent, a team or a role of that name. Pure. */
 import { CLI_KINDS } from '../core/agent-kinds.ts';
 import type { Config, StageConfig } from '../core/config.ts';
 import type { Refusal } from '../core/laws/decision.ts';

@@ -183,7 +183,7 @@ interface Network {
   close(): Promise<void>;
 }
 
-/** DECISIONS §7: NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
+/** NONE is the model's endpoint and nothing else (no network at all for `command`), RESTRICTED adds config's hosts, FULL is open. */
 async function networkOf(
   { access, adapter, config, environment, folder, url, onUsage }: SurroundOptions,
   launch: Launch,

@@ -1,4 +1,4 @@
-/** The file that a type of task asks for beside its details (document, "Summary Length Limits by Task Type"; DECISIONS §8). */
+/** The file that a type of task asks for beside its details (document, "Summary Length Limits by Task Type"). */
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Report } from '../core/report.ts';

@@ -50,7 +50,7 @@ export interface Work {
   readonly chars: number;
 }
 
-/** DECISIONS §2: a run without a report: its exit code is the report, and a good one asks for a look. */
+/** A run without a report: its exit code is the report, and a good one asks for a look. */
 export const silentReport = (lastText: string): Report => emptyReport('needs_review', lastWords(lastText, 500));
 
 /** How long a run may be silent before it is stale. */

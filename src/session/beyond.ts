@@ -1,5 +1,5 @@
 /**
- * Where no rule of natural language reaches: a configured agent is asked which commands a person means (DECISIONS §10). Its answer is a
+ * Where no rule of natural language reaches: a configured agent is asked which commands a person means. Its answer is a
  * proposal: it counts only where every line of it is a valid command, and what cannot be taken back is asked about first.
  */
 import { messageOf } from '../core/errors.ts';

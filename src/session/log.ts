@@ -1,4 +1,4 @@
-/** Every command of a session, as it was given and what came of it: `[timestamp] [command] [result] [duration]` (issue of the language; DECISIONS §10). */
+/** Every command of a session, as it was given and what came of it: `[timestamp] [command] [result] [duration]`. */
 import { hash } from 'node:crypto';
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

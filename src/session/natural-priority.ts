@@ -1,4 +1,4 @@
-/** How urgent a task is, from the words around it (DECISIONS §10): urgent, critical, asap → P0; important → P1; when you can → P3. */
+/** How urgent a task is, from the words around it: urgent, critical, asap → P0; important → P1; when you can → P3. */
 
 export type Priority = 'P0' | 'P1' | 'P2' | 'P3';
 

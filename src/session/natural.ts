@@ -1,5 +1,5 @@
 /**
- * What a person says in plain words → commands of the session language, by rules (§2.5, DECISIONS §10). Pure. All or nothing: where any
+ * What a person says in plain words → commands of the session language, by rules (§2.5). Pure. All or nothing: where any
  * part of a line is not understood, or what cannot be taken back is said with doubt, no command is made and a question is asked instead.
  */
 import type { Command } from '../protocol/command/command.ts';

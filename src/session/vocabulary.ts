@@ -1,4 +1,4 @@
-/** What the words mean that this language and its replies use (DECISIONS §1; shared agent protocol), each in one short line. */
+/** What the words mean that this language and its replies use (shared agent protocol), each in one short line. */
 export const VOCABULARY: Readonly<Record<string, string>> = {
   agent: 'program or role that does tasks',
   approval: 'question only a person may answer',

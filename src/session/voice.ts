@@ -7,7 +7,6 @@ import type { Sender } from '../runtime/doors.ts';
 import type { SessionParts, Voice } from './call.ts';
 import { ORCHESTRATOR } from './people.ts';
 
-/** DECISIONS §10. */
 const PRIORITIES: Readonly<Record<TaskPriority, LockPriority>> = {
   critical: 'P0',
   high: 'P1',

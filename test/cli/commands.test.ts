@@ -1,4 +1,4 @@
-/** CLI.md: names, shapes and exit codes that scripts rely on. */
+/** Names, shapes and exit codes that scripts rely on. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

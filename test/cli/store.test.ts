@@ -1,4 +1,4 @@
-/** CLI.md: `baton why`, `events`, `audit`, `init`, `doctor`. */
+/** `baton why`, `events`, `audit`, `init`, `doctor`. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** CLI.md: `baton task …`, as scripts and people use it, on a real data folder. */
+/** `baton task …`, as scripts and people use it, on a real data folder. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 const time = z.iso.datetime();
-/** T of CLI.md: these fields at least. */
+/** A task as JSON: these fields at least. */
 const T = z.looseObject({
   id: z.string().regex(/^TASK-\d{4}-\d{2}-\d{2}-\d{3,}$/),
   externalId: z.string().nullable(),

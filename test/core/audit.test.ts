@@ -1,4 +1,4 @@
-/** DECISIONS §7: the audit trail is a projection of the journal, the same whenever it is made. */
+/** The audit trail is a projection of the journal, the same whenever it is made. */
 import { describe, expect, test } from 'vitest';
 import { AUDIT_TYPES, type AuditRecord, createAudit } from '../../src/core/audit.ts';
 import type { Actor, TaskMessage } from '../../src/core/laws/messages.ts';

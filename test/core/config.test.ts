@@ -1,11 +1,11 @@
-/** CLI.md, config.yaml: everything has a default, and an unknown key is an error that names the nearest known one. */
+/** config.yaml: everything has a default, and an unknown key is an error that names the nearest known one. */
 import { describe, expect, test } from 'vitest';
 import { CONFIG_TEMPLATE } from '../../src/cli/config-template.ts';
 import { configOf, DEFAULT_CONFIG } from '../../src/core/config.ts';
 import { BatonError } from '../../src/core/errors.ts';
 import { readYaml } from '../../src/protocol/text/yaml.ts';
 
-/** The example of CLI.md. */
+/** An example of every section. */
 const EXAMPLE = `
 agents:
   emma:  { kind: codex, model: gpt-5.3-codex, roles: [EXECUTOR], max_parallel: 2 }

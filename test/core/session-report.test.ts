@@ -1,4 +1,4 @@
-/** DECISIONS §7: the final report of a session is folded from its records, says all that the decision lists, and is a valid event. */
+/** The final report of a session is folded from its records, says all that the decision lists, and is a valid event. */
 import { describe, expect, test } from 'vitest';
 import type { Actor, TaskMessage } from '../../src/core/laws/messages.ts';
 import { createSessionReport, type SessionFinalReport } from '../../src/core/session-report.ts';

@@ -119,7 +119,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
   });
 });
 
-/** DECISIONS §1, "Four ways to say done": written as, read back as. */
+/** "Four ways to say done": written as, read back as. */
 const TABLE: [Outcome, Record<Dialect, Outcome>][] = [
   ['done', { aop1: 'done', response: 'done', aof: 'done', output: 'done' }],
   ['partial', { aop1: 'partial', response: 'partial', aof: 'partial', output: 'partial' }],

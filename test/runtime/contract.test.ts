@@ -1,4 +1,4 @@
-/** The rest of the envelope acts too (DECISIONS §7): guard rails, dialects, surroundings, limits, progress; and what is wrong is refused before anything changes. */
+/** The rest of the envelope acts too: guard rails, dialects, surroundings, limits, progress; and what is wrong is refused before anything changes. */
 import { chmodSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

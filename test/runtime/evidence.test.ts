@@ -1,4 +1,4 @@
-/** Done needs evidence: what an agent claims against what Baton sees for itself (DECISIONS §6). */
+/** Done needs evidence: what an agent claims against what Baton sees for itself. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

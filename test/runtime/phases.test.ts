@@ -1,4 +1,4 @@
-/** Phases and checkpoints: each phase only after the one before has passed, each checkpoint looked at by Baton itself (DECISIONS §6). */
+/** Phases and checkpoints: each phase only after the one before has passed, each checkpoint looked at by Baton itself. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';

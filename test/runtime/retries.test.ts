@@ -1,4 +1,4 @@
-/** After a failed attempt: the same once more after a while, another model, or the end (DECISIONS §2, §7). */
+/** After a failed attempt: the same once more after a while, another model, or the end. */
 import { expect, test } from 'vitest';
 import type { FallbackTrigger } from '../../src/core/task.ts';
 import { sessionReport } from '../../src/runtime/session.ts';

@@ -1,6 +1,6 @@
 /**
  * The examples of the shared agent protocol, line by line as it writes them, on a real repository: each reply has the document's form. Where its
- * example and its rules disagree (an answer longer than its limit), the rule holds (DECISIONS §10).
+ * example and its rules disagree (an answer longer than its limit), the rule holds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';

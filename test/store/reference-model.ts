@@ -1,6 +1,6 @@
 /**
- * The laws once more, as plainly as can be: one list of tasks, searched from end to end for every question. Written from DECISIONS §2 and §3
- * and sharing nothing with `src` but types, so that a mistake would have to be made twice.
+ * The laws once more, as plainly as can be: one list of tasks, searched from end to end for every question. Written from the table of
+ * statuses (docs/tasks.md), and sharing nothing with `src` but types, so that a mistake would have to be made twice.
  */
 import type { Actor, Claimer, NewTask, TaskMessage } from '../../src/core/laws/messages.ts';
 import type { Alternative, TaskPriority, TaskStatus } from '../../src/core/task.ts';

@@ -16,7 +16,7 @@ import type { Draft } from './draft.ts';
 import type { NewTask } from './messages.ts';
 import { namesProblem } from './names.ts';
 
-/** An aop2 delegation may go three deep; config may say otherwise (DECISIONS §5). */
+/** An aop2 delegation may go three deep; config may say otherwise. */
 export const MAX_DEPTH = 3;
 
 /** Of an id of one's own choice: the ids after it are counted on from it, and must stay exact. */

@@ -123,7 +123,7 @@ const isBefore = (a: Task, b: Task): boolean => {
   return x !== y ? x < y : compareTaskIds(a.id, b.id) < 0;
 };
 
-/** A little less than a message (DECISIONS §4), so that a task file with the text in it is read back. */
+/** A little less than a message, so that a task file with the text in it is read back. */
 const MOST_TEXT = 9 * 1024 * 1024;
 
 /** The name and the length of a text that is too long. */

@@ -1,4 +1,4 @@
-/** The laws of the knowledge graph (DECISIONS §9): the blocks of a report together or not at all, no circles, nothing that leads nowhere. */
+/** The laws of the knowledge graph: the blocks of a report together or not at all, no circles, nothing that leads nowhere. */
 import { type Edge, type GraphUpdate, MOST_NODE_CHARS, NODE_ID, type Node, topicOfId } from '../node.ts';
 import { DEFAULT_SESSION, isRunning, type Task } from '../task.ts';
 import { shown } from '../words.ts';

@@ -1,4 +1,4 @@
-/** Which status may follow which (DECISIONS §2), and the moves that people ask for: move, cancel, retry. */
+/** Which status may follow which, and the moves that people ask for: move, cancel, retry. */
 import { isRunning, type Task, type TaskStatus } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition, openDependency, rootOfFailure } from './dependencies.ts';
@@ -52,7 +52,7 @@ export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | 
   return draft.decision(task.session, [task.id]);
 }
 
-/** An attempt without an end is made again (DECISIONS §3), but not for ever. */
+/** An attempt without an end is made again, but not for ever. */
 const MOST_UNFINISHED = 5;
 
 /** Whether a task may be tried once more after an attempt that came to no end: what keeps doing so is put aside. */

@@ -1,4 +1,4 @@
-/** Questions to a person (DECISIONS §9): when one is asked, and what an answer does. Only a person answers, and no time passes for an answer. */
+/** Questions to a person: when one is asked, and what an answer does. Only a person answers, and no time passes for an answer. */
 
 import { type Fields, isFields } from '../fields.ts';
 import { type ApprovalStatus, type Node, nodeId, topicOfId } from '../node.ts';

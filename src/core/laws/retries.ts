@@ -1,4 +1,4 @@
-/** What becomes of a task whose attempt failed: another model at once, another attempt after a while, or the end (DECISIONS §2, §7). */
+/** What becomes of a task whose attempt failed: another model at once, another attempt after a while, or the end. */
 import { hasTrait } from '../errors.ts';
 import type { Alternative, Cause, Fallback, FallbackTrigger, RetryPolicy, Task } from '../task.ts';
 

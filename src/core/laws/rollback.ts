@@ -1,4 +1,4 @@
-/** Checkpoints of a session, and the way back (shared agent protocol §13; DECISIONS §10): files are the caller's, all the rest goes back here, together. */
+/** Checkpoints of a session, and the way back (shared agent protocol §13): files are the caller's, all the rest goes back here, together. */
 import type { Checkpoint, Holder, RollingBack } from '../session.ts';
 import { isRunning, type Task, taskId } from '../task.ts';
 import { dayOf } from '../time.ts';

@@ -1,4 +1,4 @@
-/** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it (DECISIONS §1 to §3, §6). */
+/** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it. */
 import type { Outcome } from '../report.ts';
 import type { Cause, Run, RunStatus, Spent, Task, TaskStatus } from '../task.ts';
 import { isoTime } from '../time.ts';
@@ -168,14 +168,14 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
       message: findings[0] ?? 'the evidence does not bear the claim out',
     };
     const next: NextStep = said.final === true ? { kind: 'stop', cause } : nextStep(task, cause);
-    // With nothing left it stays in review with the findings (DECISIONS §6).
+    // With nothing left it stays in review with the findings.
     if (next.kind === 'stop') draft.set(task.id, { cause });
     else tryAgain(draft, task, next, cause, {});
   }
   return draft.decision(task.session, [task.id]);
 }
 
-/** DECISIONS §3: the table of what a stale run leaves behind. Asked again at the moment it is applied. */
+/** The table of what a stale run leaves behind. Asked again at the moment it is applied. */
 export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decision {
   // Somebody was quicker; there is nothing to resume.
   if (staleRun(task, said.run) !== null || task.run === null) return same(task.id);

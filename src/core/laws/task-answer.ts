@@ -78,7 +78,7 @@ export function answerTask(draft: Draft, task: Task, message: Answering): Decisi
 
 function moveFor(draft: Draft, task: Task, status: Answering['status'], words: string | undefined): Decision {
   if (status === 'rejected') {
-    // What failed is called off by way of ready, in which nobody sees it (DECISIONS §2).
+    // What failed is called off by way of ready, in which nobody sees it.
     const ready = task.status === 'deadletter' ? move(draft, task, 'ready', words) : null;
     if (ready !== null && ready.kind === 'refused') return ready;
     return cancel(draft, draft.task(task.id) ?? task, words);

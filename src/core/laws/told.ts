@@ -1,4 +1,4 @@
-/** What agents and people say of a task by message: news on the way, and how it ended where no supervisor is there to hear it (DECISIONS §1, §4). */
+/** What agents and people say of a task by message: news on the way, and how it ended where no supervisor is there to hear it. */
 import { isFinal, isRunning, type Run, runId, type Task, type TaskStatus } from '../task.ts';
 import { claim } from './claim.ts';
 import { type Decision, refused, same } from './decision.ts';

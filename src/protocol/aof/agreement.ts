@@ -15,7 +15,7 @@ export function agreement(type: AofType, envelope: Fields): Problem[] {
   if (!isFields(payload)) return [];
   const problems = agree(envelope, payload, 'taskId', error);
   if (!type.startsWith('handoff.')) return problems;
-  // Who is meant must be clear; who speaks is known by the channel and never by the payload (DECISIONS §4), so that is only odd.
+  // Who is meant must be clear; who speaks is known by the channel and never by the payload, so that is only odd.
   problems.push(
     ...agree(envelope, payload, 'toAgent', error),
     ...agree(envelope, payload, 'fromAgent', warning),
@@ -39,7 +39,7 @@ function agree(envelope: Fields, payload: Fields, field: string, finding: typeof
 const criteriaIssues = validator(z.looseObject({ payload: z.looseObject({ acceptanceCriteria: Criteria }) }));
 
 /**
- * Criteria that cannot be read are a warning (DECISIONS §5); readable ones are bound by the limits like every list. It is the value
+ * Criteria that cannot be read are a warning; readable ones are bound by the limits like every list. It is the value
  * that tells which: zod calls whatever has a `length` too big, a long text where a list is expected too.
  */
 function criteria(envelope: Fields): Problem[] {

@@ -1,4 +1,4 @@
-/** What a child task finds in its `inputs/`: `handoff.json`, which counts, and `handoff.md`, which a person reads (DECISIONS §5). */
+/** What a child task finds in its `inputs/`: `handoff.json`, which counts, and `handoff.md`, which a person reads. */
 import { stripControls } from '../text/clean.ts';
 import { inOrder } from './encode.ts';
 import { HandoffRequest, type HandoffRequestEnvelope } from './schema.ts';

@@ -1,5 +1,5 @@
 /**
- * completion.report ⇄ Report (DECISIONS §1). `README.md` lists what is lost on the way.
+ * completion.report ⇄ Report. `README.md` lists what is lost on the way.
  *
  * The payload has no field for the summary's text: `notes` carries it as its first paragraph, and what follows a blank line is the
  * Report's notes. That is how the document's own example reads.

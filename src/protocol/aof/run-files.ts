@@ -1,4 +1,4 @@
-/** `run.json`, `run_heartbeat.json` and `run_result.json`: text ⇄ object, with what is wrong with them (DECISIONS §3). */
+/** `run.json`, `run_heartbeat.json` and `run_result.json`: text ⇄ object, with what is wrong with them. */
 import type * as z from 'zod';
 import { error, hasError, type Problem } from '../../core/problem.ts';
 import { exceedsBytes } from '../text/clean.ts';

@@ -1,8 +1,8 @@
 /**
  * AOF/1 as zod schemas: the one source of the types, the validators and the JSON Schema.
  *
- * Every object is open: "other fields are kept, with a warning" (DECISIONS §4), and `unknown-fields.ts` gives the warning. What is
- * required is what DECISIONS §4 lists. What two fields must agree on across envelope and payload is in `agreement.ts`.
+ * Every object is open: "other fields are kept, with a warning", and `unknown-fields.ts` gives the warning. What two
+ * fields must agree on across envelope and payload is in `agreement.ts`.
  * zod counts a text's length in code points, and so does JSON Schema: those are the "characters" of the limits.
  */
 import * as z from 'zod';
@@ -19,7 +19,7 @@ export type AofType = (typeof AOF_TYPES)[number];
 
 export const isAofType = (type: string): type is AofType => (AOF_TYPES as readonly string[]).includes(type);
 
-/** DECISIONS §4. MB is 1,024 × 1,024 bytes of UTF-8, as received. */
+/** MB is 1,024 × 1,024 bytes of UTF-8, as received. */
 export const LIMITS = {
   messageBytes: 10 * 1024 * 1024,
   notes: 10_000,
@@ -38,13 +38,13 @@ const reason = z.string().max(LIMITS.reason);
 
 const TaskId = z.string().regex(TASK_ID);
 export const Time = z.iso.datetime({ offset: true, local: true });
-/** How aof says that it is over; there is no `failed` here (DECISIONS §1). */
+/** How aof says that it is over; there is no `failed` here. */
 const AofOutcome = z.enum(['done', 'blocked', 'needs_review', 'partial']);
 
 /** zod looks at the length first: a list of five million items is one problem, not five million. */
 const list = (most: number) => z.array(item).max(most);
 
-/** No count is required (DECISIONS §4); one that is not there counts as none, and without a total there is nothing to compare with. */
+/** No count is required; one that is not there counts as none, and without a total there is nothing to compare with. */
 const Tests = z
   .looseObject({ total: count.optional(), passed: count.optional(), failed: count.optional() })
   .refine(
@@ -60,7 +60,7 @@ const parties = {
   toAgent: name.optional(),
 };
 
-/** The criteria as they should be. Unreadable ones do not make a request invalid (DECISIONS §5), so the payload takes anything. */
+/** The criteria as they should be. Unreadable ones do not make a request invalid, so the payload takes anything. */
 export const Criteria = list(LIMITS.list);
 
 export const HandoffRequest = z.looseObject({
@@ -129,7 +129,7 @@ const header = {
   messageId: name.optional(),
 };
 
-/** `toAgent` stands in the envelope of a handoff, whatever its payload says (DECISIONS §11). */
+/** `toAgent` stands in the envelope of a handoff, whatever its payload says. */
 const handoffHeader = { ...header, toAgent: name };
 
 /** The envelope alone, of any type. */
@@ -151,7 +151,7 @@ export const ENVELOPES = {
   'completion.report': z.looseObject({ ...header, type: z.literal('completion.report'), payload: CompletionReport }),
 } as const satisfies Record<AofType, z.ZodType>;
 
-/** `runs/<taskId>/run.json`: written when the lease is taken. Each run file names its run (DECISIONS §3). */
+/** `runs/<taskId>/run.json`: written when the lease is taken. Each run file names its run. */
 export const RunArtifact = z.looseObject({
   runId: name,
   taskId: TaskId,
@@ -182,7 +182,7 @@ export const RunHeartbeat = z.looseObject({
 export const RunResult = z.looseObject({ runId: name, ...completion, taskId: TaskId });
 
 /**
- * A task file's frontmatter (DECISIONS §2), in the order in which it is written. Nothing is required: a file that a person drops into
+ * A task file's frontmatter, in the order in which it is written. Nothing is required: a file that a person drops into
  * `tasks/ready/` becomes a task, and the store fills in the rest. A key without a value is null in YAML, and says as much as no key.
  * Other tasks may be named by an external id, so only `id` has the pattern.
  */

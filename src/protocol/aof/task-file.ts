@@ -1,5 +1,5 @@
 /**
- * `tasks/<status>/<id>.md`: YAML frontmatter between `---` lines, then the body, byte for byte (DECISIONS §2).
+ * `tasks/<status>/<id>.md`: YAML frontmatter between `---` lines, then the body, byte for byte.
  *
  * Unknown fields keep their values; written are the known fields in the document's order, then the others.
  *

@@ -1,4 +1,4 @@
-/** "Other fields are kept, with a warning" (DECISIONS §4): the warnings, read off the schema itself. */
+/** "Other fields are kept, with a warning": the warnings, read off the schema itself. */
 import * as z from 'zod';
 import { type PathPart, type Problem, pointer, warning } from '../../core/problem.ts';
 import { quote } from '../text/quote.ts';

@@ -1,4 +1,4 @@
-/** The single `## Work Log` section of a task's body (DECISIONS §4): a line is appended, and all else stays as it is. */
+/** The single `## Work Log` section of a task's body: a line is appended, and all else stays as it is. */
 import { stripControls } from '../text/clean.ts';
 
 const TITLE = 'Work Log';

@@ -1,5 +1,5 @@
 /**
- * The block grammar: lines in, the report's block out (document, "AOP Format Specification"; DECISIONS §8).
+ * The block grammar: lines in, the report's block out (document, "AOP Format Specification").
  *
  * A marker `[AOP:NAME]` stands at a line's start. Its value is the rest of its line, for SUMMARY everything up to the next
  * marker. Of several blocks the last complete one counts, so the reader keeps two at most, and each value is bounded: a

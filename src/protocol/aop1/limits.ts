@@ -1,4 +1,4 @@
-/** How long a report may be: what the document's table says for each type of task (DECISIONS §8). */
+/** How long a report may be: what the document's table says for each type of task. */
 
 export const TASK_CHARS = 50;
 export const SUMMARY_CHARS_MOST = 600;

@@ -1,4 +1,4 @@
-/** A report that is whole but for the length of its summary: how long that may be is the runtime's promise to the parent (DECISIONS §8), and no reason not to hear it. */
+/** A report that is whole but for the length of its summary: how long that may be is the runtime's promise to the parent, and no reason not to hear it. */
 import type { Message } from '../message.ts';
 import { charCount } from '../text/clean.ts';
 import { shortenChars } from '../text/shorten.ts';

@@ -1,4 +1,4 @@
-/** TASK → Policy: defaults filled in, precedence and the stricter of two statements applied (contract §11, DECISIONS §7). */
+/** TASK → Policy: defaults filled in, precedence and the stricter of two statements applied (contract §11). */
 import { type Access, type NetworkLevel, type Policy, stricterLimit, stricterNetwork } from '../../core/policy.ts';
 import type { TaskMessage } from './schema.ts';
 

@@ -296,7 +296,7 @@ const RollbackInitiatedEvent = event('ROLLBACK_INITIATED', {
     .optional(),
 });
 
-/** May lack ids: what fell back could not be read (DECISIONS §7). */
+/** May lack ids: what fell back could not be read. */
 export const VersionFallbackEvent = core({
   ...eventHeader,
   event: z.literal('VERSION_FALLBACK'),

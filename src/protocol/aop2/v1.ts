@@ -1,4 +1,4 @@
-/** The v1 prompt: free text with a few labelled lines. Found where no other message is (DECISIONS §7), always valid, lifted to a TASK. */
+/** The v1 prompt: free text with a few labelled lines. Found where no other message is, always valid, lifted to a TASK. */
 import type { TaskMessage } from './schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';
 

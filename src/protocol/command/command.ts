@@ -1,4 +1,4 @@
-/** What a line of the session language says: the value of a `command` message (CLI.md, shape M). */
+/** What a line of the session language says: the value of a `command` message. */
 
 export const LIMIT_WORDS = ['brief', 'standard', 'detailed'] as const;
 export type LimitWord = (typeof LIMIT_WORDS)[number];

@@ -1,4 +1,4 @@
-/** What a command means where it leaves something out; the decoded value holds only what was written (DECISIONS §11). */
+/** What a command means where it leaves something out; the decoded value holds only what was written. */
 import type { Command } from './command.ts';
 import { formOf, isBuiltIn } from './table.ts';
 

@@ -22,7 +22,7 @@ export type Budget =
       readonly totalTokens: number | null;
     };
 
-/** The budget of a command's answer: rule, table and example, the first that speaks (DECISIONS §10). */
+/** The budget of a command's answer: rule, table and example, the first that speaks. */
 export function budgetFor(command: Command): Budget {
   const reply = replyOf(command);
   switch (reply.kind) {

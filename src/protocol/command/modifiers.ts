@@ -17,7 +17,7 @@ export const isLimitModifier = (segment: string): boolean => isLimitWord(segment
 
 /**
  * Reads modifiers off the end, in any order, each kind at most once: what stands before them belongs to the parameters.
- * The only value left is never a modifier (DECISIONS §11), so it stops at `fewest`, and at one even where a form needs none:
+ * The only value left is never a modifier, so it stops at `fewest`, and at one even where a form needs none:
  * `#STATE:save:k:brief` saves the word, `#SUMMARY:brief` sums it up.
  */
 export function takeModifiers(segments: readonly string[], fewest: number, persistable: boolean): Modifiers {

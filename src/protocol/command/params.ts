@@ -27,7 +27,7 @@ const startsWithDrive = (letter = '', path = ''): boolean => /^[A-Za-z]$/.test(l
 
 /**
  * The number first: where it is wrong, nothing can be said of each one's form. The place of a parameter that is missing is the
- * one it would have (DECISIONS §11).
+ * one it would have.
  */
 export function checkParams(
   form: CommandForm,

@@ -2,7 +2,7 @@
  * Every command of the session language, as data: what it takes, how long its answer may be, how it is explained.
  * Decoding, encoding, defaults and help all read this one table, so they cannot disagree. Longer than other files for that reason.
  *
- * Sources: §3, §10 to §16 of the document; the arities that it leaves open are DECISIONS §10 and §11.
+ * Sources: §3, §10 to §16 of the document; the arities that it leaves open are ours.
  */
 import type { CommandForm, CommandSpec, Effect, Param, Reply } from './form.ts';
 
@@ -12,7 +12,6 @@ export const STATE_VALUE_TOKENS = 30;
 export const STATE_KEYS = 20;
 /** §12: seconds, for locks and waits. */
 const DEFAULT_TIMEOUT = '300';
-/** DECISIONS §11. */
 const DEFAULT_PRIORITY = 'P2';
 /** §3: bullets of `#HELP` and of `#HELP:<category>`. */
 export const HELP_ITEMS = 10;
@@ -45,7 +44,7 @@ const REQUIRED: Omit<Param, 'name'> = {
 const param = (name: string, more: Partial<Param> = {}): Param => ({ ...REQUIRED, name, ...more });
 const word = (name: string, words: readonly string[]): Param => param(name, { form: 'word', words });
 const optional = (of: Param, fallback: string | null = null): Param => ({ ...of, required: false, fallback });
-/** The last parameter of STATE:save, SIGNAL, BROADCAST, DIRECT and ERROR, and of no other, takes the rest of the line (DECISIONS §10). */
+/** The last parameter of STATE:save, SIGNAL, BROADCAST, DIRECT and ERROR, and of no other, takes the rest of the line. */
 const rest = (name: string, more: Partial<Param> = {}): Param => param(name, { absorbs: true, ...more });
 
 const form = (
@@ -57,7 +56,7 @@ const form = (
   more: Partial<CommandForm> = {},
 ): CommandForm => ({ sub, params, open: false, persistable: false, effect: 'acts', reply, does, example, ...more });
 
-/** Any number of parameters (DECISIONS §11). */
+/** Any number of parameters. */
 const open = (reply: Reply, does: string, example: string, more: Partial<CommandForm> = {}): CommandForm =>
   form(null, [], reply, does, example, { open: 'tasks', ...more });
 

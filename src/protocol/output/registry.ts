@@ -1,4 +1,4 @@
-/** The node types that are known, with the fields that a node of the type should have (DECISIONS §9). Projects add their own. */
+/** The node types that are known, with the fields that a node of the type should have. Projects add their own. */
 
 export const NODE_TYPES: Readonly<Record<string, readonly string[]>> = {
   BugBrief: ['summary', 'reproduction_steps', 'expected_behavior', 'actual_behavior', 'acceptance_criteria'],

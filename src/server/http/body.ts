@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { BatonError } from '../../core/errors.ts';
 import { quote } from '../../protocol/text/quote.ts';
 
-/** DECISIONS §4: what a message may be. */
+/** What a message may be. */
 export const MOST_BODY = 10 * 1024 * 1024;
 
 export async function bodyBytes(request: Request, most = MOST_BODY): Promise<Uint8Array> {

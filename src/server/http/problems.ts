@@ -1,4 +1,4 @@
-/** What goes wrong, as HTTP says it: CLI.md's `{"error":{code,message,hint}}`, with the status of the error's table entry. */
+/** What goes wrong, as HTTP says it: `{"error":{code,message,hint}}`, with the status of the error's table entry. */
 import type { IncomingMessage } from 'node:http';
 import { BatonError, ERRORS, type ErrorCode, messageOf } from '../../core/errors.ts';
 import type { Refusal } from '../../core/laws/decision.ts';

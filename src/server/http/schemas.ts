@@ -1,4 +1,4 @@
-/** The shapes of what goes in and out over HTTP: they validate what comes, and `/openapi.json` is made of them. CLI.md's T, events and errors. */
+/** The shapes of what goes in and out over HTTP: they validate what comes, and `/openapi.json` is made of them. */
 import * as z from 'zod';
 import { TASK_PRIORITIES, TASK_STATUSES } from '../../core/task.ts';
 import { ANSWER_STATUSES } from '../../runtime/answer-meaning.ts';

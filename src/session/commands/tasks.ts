@@ -20,7 +20,6 @@ import { brief, isOf, mayChange, nodeWords, plain, sessionTasks, taskNamed, unkn
 import { ORCHESTRATOR } from '../people.ts';
 import { ask } from '../refusals.ts';
 
-/** DECISIONS §10. */
 const PRIORITIES: Readonly<Record<string, TaskPriority>> = { P0: 'critical', P1: 'high', P2: 'normal', P3: 'low' };
 const TO_PRIORITY = { critical: 'P0', high: 'P1', normal: 'P2', low: 'P3' } as const;
 

@@ -1,4 +1,4 @@
-/** DECISIONS §7: which model comes next after a failure, when, and what is said when none is left. */
+/** Which model comes next after a failure, when, and what is said when none is left. */
 import { describe, expect, test } from 'vitest';
 import { isCritical, isPermanent, isRetried } from '../../../src/core/laws/retries.ts';
 import type { Alternative, FallbackTrigger, RetryPolicy } from '../../../src/core/task.ts';

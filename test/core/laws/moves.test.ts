@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { TASK_STATUSES, type TaskStatus } from '../../../src/core/task.ts';
 import { AGENT, createWorld, eventOf, eventsOf, PERSON, RUNTIME, taskIn, UNKNOWN } from './world.ts';
 
-/** DECISIONS §2, typed by hand. Rows are from, columns to, in this order. */
+/** Typed by hand. Rows are from, columns to, in this order. */
 const ORDER: readonly TaskStatus[] = [
   'backlog',
   'ready',

@@ -1,4 +1,4 @@
-/** A run whose supervisor is gone: what it left behind decides, and everything is asked again at that moment (DECISIONS §3). */
+/** A run whose supervisor is gone: what it left behind decides, and everything is asked again at that moment. */
 import { describe, expect, test } from 'vitest';
 import { createWorld, eventsOf, id, LEASE, PERSON, RUNTIME } from './world.ts';
 

@@ -9,7 +9,7 @@ import type { Disk } from '../../../src/store/fs/disk.ts';
 import { canonical } from './ledger.ts';
 import { noGraph, type ToldGraph, type ToldGraphChange, tellGraph } from './retold-graph.ts';
 
-/** DECISIONS §2, typed by hand. */
+/** Typed by hand. */
 const LEGAL: Readonly<Record<string, readonly string[]>> = {
   backlog: ['ready', 'blocked', 'cancelled'],
   ready: ['in-progress', 'blocked', 'deadletter', 'cancelled'],
