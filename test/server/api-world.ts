@@ -75,9 +75,9 @@ export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWo
       },
     });
   const { store, config, router: realRouter, now, workspace } = world.host;
-  const parts = { store, config, router: realRouter, now, workspace, doLine: world.host.doLine };
+  const parts = { store, config, router: realRouter, now, workspace };
   const realDoor = (sender: Sender, request?: string): Door =>
-    openDoor({ ...parts, sender, ...(request === undefined ? {} : { request }) });
+    openDoor({ ...parts, doLine: world.host.doLine, sender, ...(request === undefined ? {} : { request }) });
   const stopping = new AbortController();
   const { heartbeatMs, stallMs, peerOf } = options;
   const api = createApi({
