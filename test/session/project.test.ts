@@ -117,6 +117,8 @@ test('a config that gives a command two meanings, or none, is refused', () => {
   expect(check({ STATE: { does: 'x', run: ['true'] } })).toThrow(/commands\.STATE: expected a name that is not in/);
   expect(check({ SHIP: { does: 'x' } })).toThrow(/commands\.SHIP: expected a program .* got neither/);
   expect(check({ SHIP: { does: 'x', run: ['true'], agent: 'emma' } })).toThrow(/got both/);
-  expect(check({ ship: { does: 'x', run: ['true'] } })).toThrow(/config\.yaml, commands: expected as a key .* got "ship"/);
+  expect(check({ ship: { does: 'x', run: ['true'] } })).toThrow(
+    /config\.yaml, commands: expected as a key .* got "ship"/,
+  );
   expect(check({ SHIP: { does: 'x', run: ['true'] } })).not.toThrow();
 });
