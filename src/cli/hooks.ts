@@ -165,7 +165,7 @@ function settingsOf(program: Hooked, { user }: Options, dir: string): string {
   const project = basename(dir) === '.baton' ? dirname(dir) : process.cwd();
   const { file, folder: variable } = HOOKED[program];
   const own = process.env[variable];
-  const folder = user === true ? (own ?? join(homedir(), `.${program}`)) : join(project, `.${program}`);
+  const folder = user === true ? own || join(homedir(), `.${program}`) : join(project, `.${program}`);
   return join(folder, file);
 }
 

@@ -55,7 +55,7 @@ export async function endOf(session: string, globals: Globals): Promise<void> {
     await ask(store, { type: 'session.end', session, speaker });
     if (globals.json) printJson({ ...report, cleared, exported });
     else print([reportText(report), '', wasOver ? dim('It was over already.') : told(cleared, exported)].join('\n'));
-    if (open !== null && open > 0) note(`baton: ${open} of its tasks are still open, and go on`);
+    if (open !== null && open > 0) note(`baton: still open, and going on: ${counted(open, 'task')}`);
   });
 }
 

@@ -170,7 +170,8 @@ describe('install', () => {
 
   test('for the user', async () => {
     const at = project();
-    const ran = await at.run(['hooks', 'install', 'claude', '--user', '--json']);
+    // A variable that is set to nothing names no folder.
+    const ran = await at.run(['hooks', 'install', 'claude', '--user', '--json'], '', { CLAUDE_CONFIG_DIR: '' });
     const path = join(at.root, 'home/.claude/settings.json');
     expect(ran.json()).toEqual({ changed: [path] });
     expect((await at.run(['hooks', 'remove', 'claude', '--user', '--json'])).json()).toEqual({ changed: [path] });
