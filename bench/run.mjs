@@ -1,5 +1,6 @@
 // npm run bench [-- PART… --table]: what Baton costs, as ratios to a floor measured in the same run. Exits 1 when a goal is missed.
 // With --table the rows of what was measured are written into docs/performance.md.
+import { buildRooms } from './build.mjs';
 import { coldStart } from './cold-start.mjs';
 import { decode, growth } from './decode.mjs';
 import { graph } from './graph.mjs';
@@ -18,6 +19,7 @@ if (unknown !== undefined) {
   console.error(`expected one of ${Object.keys(parts).join(', ')}, got ${unknown}`);
   process.exit(2);
 }
+buildRooms();
 for (const [name, run] of Object.entries(parts)) {
   if (named.length > 0 && !named.includes(name)) continue;
   run();
