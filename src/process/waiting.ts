@@ -4,19 +4,23 @@ import { setMaxListeners } from 'node:events';
 /** A timer that is set further ahead fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Ends early, and without an error, when it is told to stop. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Ends early, and without an error, when it is told to stop, or by what `onBegun` is given. */
+function wait(ms: number, signal: AbortSignal | undefined, onBegun: (end: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
-    const done = (): void => {
+    const end = (): void => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
+      signal?.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(done, Math.min(ms, LONGEST_TIMER_MS));
-    signal?.addEventListener('abort', done);
+    const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
+    signal?.addEventListener('abort', end);
+    onBegun(end);
   });
 }
+
+/** Ends early, and without an error, when it is told to stop. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> => wait(ms, signal, () => {});
 
 /** Says stop when one of these does, until it is let go. AbortSignal.any would leave something behind in the one that lives longest. */
 export function anyOf(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly letGo: () => void } {
@@ -46,21 +50,21 @@ interface Bell {
 /** One waits, others ring. It is silent for good when it is told to stop. */
 export function createBell(stop: AbortSignal): Bell {
   let hasRung = false;
-  let wake = new AbortController();
+  let wake = (): void => {};
   return {
     ring() {
       hasRung = true;
-      wake.abort();
+      wake();
     },
     quiet() {
       hasRung = false;
     },
     async wait(ms) {
-      if (hasRung) return;
-      wake = new AbortController();
-      const { signal, letGo } = anyOf([stop, wake.signal]);
-      await pause(ms, signal);
-      letGo();
+      if (!hasRung) {
+        await wait(ms, stop, (end) => {
+          wake = end;
+        });
+      }
     },
   };
 }

@@ -22,7 +22,7 @@ interface Details {
 
 /** Of what the agent wrote itself, so much is taken in; what is larger is named. */
 const MOST_OWN_BYTES = 10 * 1024 * 1024;
-const PIECE = 1 << 18;
+const PIECE = 1 << 17;
 
 /** The data folder that a run's folder lies in. */
 const dataFolderOf = (folder: string): string => dirname(dirname(folder));
