@@ -38,3 +38,8 @@ export function whole(value: string): number {
   if (!Number.isInteger(number)) throw new InvalidArgumentError('expected a whole number.');
   return number;
 }
+
+export function wholeOrNone(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('expected a whole number, 0 or more.');
+  return Number(value);
+}

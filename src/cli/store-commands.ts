@@ -1,6 +1,6 @@
-/** The commands about the data folder and its journal: `why`, `events`, `audit`, `doctor`. */
+/** The commands about the data folder and its journal: `why`, `events`, `audit`, `doctor`, `gc`. */
 import { Argument } from 'commander';
-import { type AddCommand, inSession, notEmpty, sessionOption } from './options.ts';
+import { type AddCommand, inSession, notEmpty, sessionOption, wholeOrNone } from './options.ts';
 
 export function addStoreCommands(command: AddCommand): void {
   command('why', 'say why a task is as it is and what it waits for, from recorded facts')
@@ -32,6 +32,12 @@ export function addStoreCommands(command: AddCommand): void {
       '\nExits 1 when something is broken. A tool that is not installed is not,\nunless config.yaml needs it.\n\nExamples:\n  baton doctor\n  baton doctor --fix',
     )
     .action(async (options) => (await import('./doctor.ts')).doctor(options));
+
+  command('gc', 'remove logs, snapshots and worktrees that nothing needs any more')
+    .option('--keep <days>', 'days that what is over is kept', wholeOrNone, 30)
+    .option('--dry-run', 'remove nothing, and say what would be removed')
+    .addHelpText('after', GC_HELP)
+    .action(async (options) => (await import('./gc.ts')).gc(options));
 }
 
 const AUDIT_HELP = `
@@ -42,3 +48,17 @@ the trail is one record a line.
 Examples:
   baton audit --session default --json
   baton audit verify`;
+
+const GC_HELP = `
+Of tasks that are done or cancelled, so many days after that, and only where no
+open task or question builds upon them: the folders of their runs below logs/,
+what is left of their snapshots where nothing is to be put back, and their
+worktrees where all is merged and nothing else is in them. Each that is kept is
+told with its reason. Journal, nodes, reports, checkpoints, and what Baton did not
+make are never removed. For people: a run may not.
+
+With --json: {"removed":[PATH],"kept":[{"path","because"}]}, below the data folder.
+
+Examples:
+  baton gc --dry-run
+  baton gc --keep 7`;

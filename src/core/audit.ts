@@ -9,7 +9,7 @@
  * |                   | `delegation.requested`, `stage.handed`, `question.opened`, `question.answered`, and a             |
  * |                   | `task.transitioned` that is not how a run ended: a claim, a move by hand, a dependency's failure  |
  * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.overdue`, `run.silent`, `run.judged`,      |
- * |                   | `run.failed`, `run.expired`, and all that was refused or rejected                                |
+ * |                   | `run.failed`, `run.expired`, `gc.removed`, `gc.failed`, and all that was refused or rejected      |
  * | ROLLBACK_EVENT    | `rollback.…`, `session.rolledback`                                                               |
  * | SESSION_SUMMARY   | `session.ended`, with the totals of the session, and `session.summary`                           |
  *
@@ -89,6 +89,8 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'run.failed': 'GUARD_RAIL_CHECK',
   'run.expired': 'GUARD_RAIL_CHECK',
   'run.stopped': 'GUARD_RAIL_CHECK',
+  'gc.removed': 'GUARD_RAIL_CHECK',
+  'gc.failed': 'GUARD_RAIL_CHECK',
   'session.ended': 'SESSION_SUMMARY',
   'session.summary': 'SESSION_SUMMARY',
 };
@@ -115,6 +117,8 @@ const RAILS: Readonly<Record<string, string>> = {
   'rollback.initiated': 'rollback',
   'session.rolledback': 'rollback',
   'run.expired': 'lease',
+  'gc.removed': 'retention',
+  'gc.failed': 'retention',
   'delegation.requested': 'delegation.max_depth',
   'delegation.rejected': 'delegation.max_depth',
 };

@@ -5,7 +5,7 @@ import type { Task } from '../core/task.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { rebase, resolveIn } from '../workspace/paths.ts';
 import { type Closed, closeWorktree, openWorktree, slugOf } from '../workspace/worktree.ts';
-import { envelopeOf } from './envelope.ts';
+import { taskMessage } from './child.ts';
 import type { Finding } from './evidence.ts';
 import { createFacts, type Facts } from './facts.ts';
 import type { Host } from './host.ts';
@@ -67,15 +67,20 @@ export async function mergeAccepted(host: Host, task: Task): Promise<Finding | n
   );
   const { merged, unmerged } = told.at(-1)?.detail ?? {};
   if (merged === true || unmerged === false) return null;
-  const [envelope, body] = await Promise.all([
-    host.store.text(task.id, 'inputs/task.json'),
-    host.store.text(task.id, 'body'),
-  ]);
-  const worktree = await inWorktree(host, task, envelopeOf(task, { envelope, body }, host.workspace));
+  const worktree = await inWorktree(host, task, await taskMessage(host.store, task, host.workspace));
   const facts = createFacts(host.store, task.id, task.run?.id ?? null);
   const finding = (await worktree?.merge(facts)) ?? null;
   await facts.written();
   return finding;
+}
+
+/** The folder that a task's worktree was made of. */
+export async function workspaceOf(
+  { store, workspace }: Pick<Host, 'store' | 'workspace'>,
+  task: Task,
+): Promise<string> {
+  const { environment } = (await taskMessage(store, task, workspace)).task;
+  return resolveIn(workspace, environment.workspace_root);
 }
 
 function moved(message: TaskMessage, from: string, to: string): TaskMessage {

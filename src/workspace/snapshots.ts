@@ -493,6 +493,13 @@ async function dropEmpty(folder: string): Promise<void> {
   });
 }
 
+const isSnapshot = (name: string): boolean => /^[0-9a-f]{16}$/.test(name);
+const isHalfManifest = (name: string): boolean => name.startsWith(`${MANIFEST}.`);
+
+/** The names in a folder of snapshots that are none of ours. */
+export const strangersIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name !== MANIFEST && !isSnapshot(name) && !isHalfManifest(name));
+
 /**
  * Removes what somebody who died left in a folder of snapshots beside those that the manifest names. Who may be taking some is asked for
  * after they were listed: those that come later are not in the list.
@@ -502,8 +509,8 @@ export async function sweepSnapshots(folder: string, isInUse: () => Promise<bool
   if (await isInUse()) return;
   const known = new Set((await readManifest(folder)).map(({ id }) => id));
   for (const name of names) {
-    if (/^[0-9a-f]{16}$/.test(name) && !known.has(name)) await dropUnlisted(join(folder, name), name);
-    else if (name.startsWith(`${MANIFEST}.`)) await rm(join(folder, name), { force: true });
+    if (isSnapshot(name) && !known.has(name)) await dropUnlisted(join(folder, name), name);
+    else if (isHalfManifest(name)) await rm(join(folder, name), { force: true });
   }
   await dropEmpty(folder);
 }

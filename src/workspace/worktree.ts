@@ -10,7 +10,7 @@ import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { type GitAnswer, type GitInfo, git, gitInfo, gitText, whyNotPlain } from './git.ts';
 import { underWay } from './git-state.ts';
-import { at, raw, toBytes } from './tree.ts';
+import { at, raw, removeTree, toBytes } from './tree.ts';
 
 export interface Worktree {
   readonly taskId: string;
@@ -116,14 +116,17 @@ async function addWorktree(info: GitInfo, path: string, branch: string): Promise
   return hasBranch;
 }
 
-async function worktreesOf(root: string): Promise<{ readonly path: string; readonly branch: string | null }[]> {
+async function worktreesOf(
+  root: string,
+): Promise<{ readonly path: string; readonly branch: string | null; readonly isLocked: boolean }[]> {
   const text = await gitText(root, ['worktree', 'list', '--porcelain', '-z']);
   return text.split('\0\0').flatMap((block) => {
     const lines = block.split('\0');
     const value = (key: string): string | null =>
       lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1) ?? null;
     const path = value('worktree');
-    return path === null ? [] : [{ path, branch: value('branch') }];
+    const isLocked = lines.includes('locked') || value('locked') !== null;
+    return path === null ? [] : [{ path, branch: value('branch'), isLocked }];
   });
 }
 
@@ -167,8 +170,8 @@ const inWorktree = (worktree: Worktree, args: readonly string[]): Promise<GitAns
 
 const NESTED = 'there is a repository inside the worktree whose content would not be committed';
 
-/** Null where all that can be committed is; else why it could not be. */
-async function commitRest(worktree: Worktree): Promise<string | null> {
+/** Null where what is in it can be told by git alone; else why not. */
+async function whyUnclear(worktree: Worktree): Promise<string | null> {
   const run = (args: readonly string[]): Promise<GitAnswer> => inWorktree(worktree, args);
   const busy = underWay(worktree.gitDir);
   if (busy !== null) return `${busy} is under way in the worktree`;
@@ -181,7 +184,14 @@ async function commitRest(worktree: Worktree): Promise<string | null> {
   const isFilled = (line: string): boolean =>
     line.startsWith('160000 ') &&
     existsSync(raw(at(toBytes(worktree.path), `${line.slice(line.indexOf('\t') + 1)}/.git`)));
-  if (known.some(isFilled)) return NESTED;
+  return known.some(isFilled) ? NESTED : null;
+}
+
+/** Null where all that can be committed is; else why it could not be. */
+async function commitRest(worktree: Worktree): Promise<string | null> {
+  const run = (args: readonly string[]): Promise<GitAnswer> => inWorktree(worktree, args);
+  const unclear = await whyUnclear(worktree);
+  if (unclear !== null) return unclear;
   const added = await run(['add', '-A', '--', '.']);
   if (added.code !== 0) return `what is in the worktree could not be added (${added.stderr})`;
   const staged = (await run(['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD', '--'])).stdout.toString(
@@ -220,6 +230,80 @@ async function mergeInto(user: GitInfo, worktree: Worktree, tip: string): Promis
   return merge.code === 0 ? null : `git does not merge it into ${branch} (${firstLines(merge.stderr)})`;
 }
 
+/**
+ * The worktree of a task that is over, where all of it is in the branch that the user has checked out and nothing else is in it; else why
+ * it is needed. Only looks.
+ */
+export async function mergedWorktree(input: {
+  readonly repo: string;
+  readonly taskId: string;
+  readonly folder: string;
+}): Promise<{ readonly worktree: Worktree } | { readonly needed: string }> {
+  const info = await gitInfo(input.repo);
+  if (info === null || info.head === null)
+    return { needed: `${input.repo} is no git repository with a commit any more` };
+  const odd = whyNotPlain(info);
+  if (odd !== null) return { needed: `${odd}; an agent may have written that` };
+  const slug = slugOf(input.taskId);
+  const path = join(await realpath(input.folder), slug);
+  const branch = `baton/${slug}`;
+  const known = (await worktreesOf(info.root)).find(
+    (one) => one.path === path && one.branch === `refs/heads/${branch}`,
+  );
+  if (known?.isLocked === true) return { needed: 'somebody has locked it (git worktree unlock)' };
+  const made = known === undefined ? null : await gitInfo(path);
+  if (made === null || made.root !== path || made.commonDir !== info.commonDir || made.head === null)
+    return { needed: `git does not know it as the worktree of ${branch} in ${info.root}` };
+  const { gitDir, head: tip } = made;
+  const worktree = {
+    taskId: input.taskId,
+    repo: info.root,
+    path,
+    workspace: path,
+    branch,
+    base: tip,
+    gitDir,
+    reused: true,
+  };
+  const why = (await whyUnclear(worktree)) ?? (await whyUnclean(worktree, false));
+  if (why !== null) return { needed: why };
+  const isIn = (await git(info.root, ['merge-base', '--is-ancestor', tip, info.head])).code === 0;
+  if (!isIn) return { needed: `${branch} is not merged into ${info.branch ?? 'what is checked out'} in ${info.root}` };
+  return { worktree };
+}
+
+/** Gives it another name, which no task has: what is half removed is not taken for a task's work. Returns it as it is there. */
+export async function setWorktreeAside(worktree: Worktree, path: string): Promise<Worktree> {
+  await gitText(worktree.repo, ['worktree', 'move', '--', worktree.path, path]);
+  return { ...worktree, path, workspace: path };
+}
+
+/** Removes one that was set aside. What has come into it meanwhile brings it back: null where it is gone, else why it is not. */
+export async function dropAside(worktree: Worktree, back: string): Promise<string | null> {
+  const unclean = await whyUnclean(worktree, false);
+  if (unclean === null) return removeAside(worktree.repo, worktree.path, worktree.branch);
+  await gitText(worktree.repo, ['worktree', 'move', '--', worktree.path, back]);
+  return unclean;
+}
+
+/** The same for one that was found to be needed by nobody before somebody died over it: parts of it may be gone. */
+export async function removeAside(repo: string, path: string, branch: string): Promise<string | null> {
+  const info = await gitInfo(repo);
+  await removeTree(toBytes(path));
+  if (info === null || info.head === null || whyNotPlain(info) !== null) return null;
+  if ((await worktreesOf(info.root)).some((one) => one.path === path)) {
+    const removed = await git(info.root, ['worktree', 'remove', '--force', '--', path]);
+    if (removed.code !== 0) return `git does not forget it (${firstLines(removed.stderr)})`;
+  }
+  const tip = await git(info.root, ['rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`]);
+  const commit = tip.stdout.toString('utf8').trim();
+  // One that has moved on is somebody's.
+  if (tip.code !== 0 || (await git(info.root, ['merge-base', '--is-ancestor', commit, info.head])).code !== 0)
+    return null;
+  const gone = await git(info.root, ['update-ref', '-d', `refs/heads/${branch}`, commit]);
+  return gone.code === 0 ? null : `its branch has moved on meanwhile (${firstLines(gone.stderr)})`;
+}
+
 const firstLines = (text: string): string => text.split('\n').slice(0, 4).join(' ').replace(/\s+/g, ' ');
 
 /** A commit that the user's branch can be forwarded to. */
@@ -240,8 +324,8 @@ async function commitFor(
   return gitText(root, ['commit-tree', '-p', head, '-p', tip, '-m', message, id]);
 }
 
-/** Null where worktree and branch are gone; else what kept them. */
-async function removeWorktree(worktree: Worktree, tip: string, dropIgnored: boolean): Promise<string | null> {
+/** Null where all that is in it is in its branch; else what is not. */
+async function whyUnclean(worktree: Worktree, dropIgnored: boolean): Promise<string | null> {
   const status = await inWorktree(worktree, [
     'status',
     '--porcelain',
@@ -256,13 +340,18 @@ async function removeWorktree(worktree: Worktree, tip: string, dropIgnored: bool
     .filter((line) => line !== '');
   const tells = names.filter((line) => !(dropIgnored && line.startsWith('!! ')));
   if (status.code !== 0) return `git status failed in the worktree (${status.stderr})`;
-  if (tells.length > 0) {
-    const shown = tells
-      .slice(0, 5)
-      .map((line) => line.slice(3))
-      .join(', ');
-    return `it holds what is in no commit: ${shown}${tells.length > 5 ? ' and more' : ''}`;
-  }
+  if (tells.length === 0) return null;
+  const shown = tells
+    .slice(0, 5)
+    .map((line) => line.slice(3))
+    .join(', ');
+  return `it holds what is in no commit: ${shown}${tells.length > 5 ? ' and more' : ''}`;
+}
+
+/** Null where worktree and branch are gone; else what kept them. */
+async function removeWorktree(worktree: Worktree, tip: string, dropIgnored: boolean): Promise<string | null> {
+  const unclean = await whyUnclean(worktree, dropIgnored);
+  if (unclean !== null) return unclean;
   // Ignored files do not stop git itself, so what came meanwhile is all that `remove` can stumble over.
   const removed = await git(worktree.repo, ['worktree', 'remove', '--', worktree.path]);
   if (removed.code !== 0) return `git does not remove it (${firstLines(removed.stderr)})`;

@@ -1,4 +1,4 @@
-/** `baton why`, `events`, `audit`, `init`, `doctor`. */
+/** `baton why`, `events`, `audit`, `init`, `doctor`, `gc`. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -456,5 +456,65 @@ describe('output', () => {
   test('baton task alone shows its help, and is wrong usage', async () => {
     const ran = await run(['task']);
     expect([ran.exit, ran.err]).toEqual([2, expect.stringContaining('Usage: baton task ')]);
+  });
+});
+
+describe('gc', () => {
+  /** A task that was run and cancelled, and its log. */
+  const over = async (): Promise<string> => {
+    const id = await add('--title', 'x');
+    const store = await openStore(join(cwd, '.baton'), {});
+    const by = { kind: 'person', name: 'test' } as const;
+    await store.send({
+      message: { type: 'task.claim', id, claimer: { agent: 'a', any: true }, leaseMs: 60_000 },
+      by,
+    });
+    await store.send({ message: { type: 'task.cancel', id }, by });
+    await store.close();
+    mkdirSync(join(cwd, '.baton', 'logs', `${id}-r1`), { recursive: true });
+    writeFileSync(join(cwd, '.baton', 'logs', `${id}-r1`, 'out.log'), 'x'.repeat(1_500));
+    return id;
+  };
+
+  test('a line each and a sum; --dry-run removes nothing and prints the same; twice there is nothing', async () => {
+    const id = await over();
+    mkdirSync(join(cwd, '.baton', 'logs', 'mine'));
+    const young = await run(['gc', '--json']);
+    expect(young.json()).toEqual({
+      removed: [],
+      kept: [
+        { path: `logs/${id}-r1`, because: `${id} was over 0 days ago, and 30 are kept` },
+        { path: 'logs/mine', because: 'nobody knows it' },
+      ],
+    });
+    const trial = await run(['gc', '--keep', '0', '--dry-run']);
+    expect(trial.out).toBe(
+      `removed  logs/${id}-r1  1.5 kB\nkept     logs/mine  nobody knows it\nremoved 1 (1.5 kB), kept 1\n`,
+    );
+    expect(trial.err).toContain('nothing was removed');
+    expect((await run(['logs', id])).out).toHaveLength(1_500);
+    const real = await run(['gc', '--keep', '0']);
+    expect(real).toMatchObject({ exit: 0, out: trial.out, err: '' });
+    expect((await run(['gc', '--keep', '0', '--json'])).json()).toMatchObject({ removed: [], kept: [{}] });
+    expect((await run(['logs', id])).err).toBe(
+      `baton: the log of ${id}-r1 is not there; it was removed, or the run never began\n`,
+    );
+    const trail = lines((await run(['audit', '--json'])).out).at(-1);
+    expect(trail).toMatchObject({ payload: { keep_days: 0, entries: [`logs/${id}-r1`] }, actor: { role: 'person' } });
+  });
+
+  test.each(['-1', '1.5', 'x', '', '1e3'])('--keep %j is refused in one sentence', async (days) => {
+    const ran = await run(['gc', '--keep', days]);
+    expect(ran).toMatchObject({ exit: 2, out: '' });
+    expect(ran.err).toMatch(/^baton: .*expected a whole number, 0 or more.*\(E_USAGE\)/);
+  });
+
+  test('a run may not, and without a data folder there is nothing to remove', async () => {
+    expect((await run(['gc'])).exit).toBe(4);
+    const id = await over();
+    const ran = await run(['gc', '--keep', '0', '--json'], { BATON_RUN_MARK: `${id}-r1@0123456789abcdef` });
+    expect(ran.exit).toBe(3);
+    expect(JSON.parse(ran.err)).toMatchObject({ error: { code: 'E_PERMISSION_DENIED' } });
+    expect(existsSync(join(cwd, '.baton', 'logs', `${id}-r1`))).toBe(true);
   });
 });
