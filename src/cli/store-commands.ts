@@ -54,10 +54,11 @@ Of tasks that are done or cancelled, so many days after that, and only where no
 open task or question builds upon them: the folders of their runs below logs/,
 what is left of their snapshots where nothing is to be put back, and their
 worktrees where all is merged and nothing else is in them. Each that is kept is
-told with its reason. Journal, nodes, reports, checkpoints, and what Baton did not
-make are never removed. For people: a run may not.
+told with its reason. Journal, nodes, reports, checkpoints, and what Baton did
+not make are never removed. For people: a run may not.
 
-With --json: {"removed":[PATH],"kept":[{"path","because"}]}, below the data folder.
+With --json: {"removed":[PATH],"kept":[{"path","because"}]}; paths are below the
+data folder.
 
 Examples:
   baton gc --dry-run

@@ -49,6 +49,7 @@ const SINGLES: readonly Single[] = [
       'workspace/put-back.ts': 'paths that are bytes, and links as well as files',
       'workspace/restore-files.ts': 'paths that are bytes, and links as well as files',
       'runtime/inbox.ts': 'it moves what people put there',
+      'runtime/gc.ts': 'it gives a folder that is to go another name',
     },
   },
   {
