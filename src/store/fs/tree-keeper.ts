@@ -68,6 +68,8 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   let lookedAt = mark?.at ?? 0;
   /** What has been changed since is noticed. */
   let isWatched = false;
+  /** When the watch began: what was changed after that is noticed by it. */
+  let watchedFrom = Number.POSITIVE_INFINITY;
   /** Paths that could not be taken in: the disk is full, say. */
   const unheard = new Set<string>();
   let watcher: Watch | null = null;
@@ -139,7 +141,9 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
       for (const name of disk.list(folder)) {
         if (closing.signal.aborted) return;
         const path = `${folder}/${name}`;
-        if ((disk.stat(path)?.ctimeMs ?? 0) > since) await sync.look([path]);
+        const changedAt = disk.stat(path)?.ctimeMs ?? 0;
+        const isNoticed = changedAt > watchedFrom + CLOCK_STEP_MS && changedAt <= Date.now();
+        if (changedAt > since && !isNoticed) await sync.look([path]);
         if (Date.now() - turn < 5) continue;
         // Whoever opens or closes the store may wait for this; a timer that lets the process end would end it in the middle.
         await pause(5);
@@ -188,9 +192,11 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   const startWatching = (): void => {
     if (closing.signal.aborted) return;
     watcher = watchTree(layout.root, onPaths, { onProblem: fail, isOwn, isGone: options.isGone });
+    watchedFrom = Date.now();
     // From here on nothing is missed; what came before is looked for once.
-    compare({})
-      .then(lookAtTimes)
+    compare({}).catch(fail);
+    // Not after the other, which waits until the tree has caught up: under load that may be long.
+    lookAtTimes()
       .then(() => {
         isWatched = !closing.signal.aborted;
       })
