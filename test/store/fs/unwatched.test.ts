@@ -167,3 +167,17 @@ test('a long text is kept anew where its file was damaged, and leaves nothing wh
   fail(null);
   expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
 });
+
+test('whoever stays says how far it has looked, also when it never comes to rest', async () => {
+  const dir = temporaryFolder();
+  const store = await openFsStore(dir, { watch: true });
+  const began = Date.now();
+  const lookedAt = (): number => (JSON.parse(readFileSync(join(dir, 'tree.json'), 'utf8')) as { at: number }).at;
+  // Longer than it takes to begin to watch and to be sure of what was noticed, and too much for the tree to catch up.
+  const worker = async (): Promise<void> => {
+    for (let i = 0; Date.now() - began < 2_600; i++) await add(store, { title: `Task ${i}` });
+  };
+  await Promise.all(Array.from({ length: 200 }, worker));
+  await store.close();
+  expect(lookedAt()).toBeGreaterThan(began + 300);
+});
