@@ -1,6 +1,6 @@
 // The knowledge graph: adding nodes against notes of the same size through the same journal; lineage, start and memory with a million of them.
 // Each measurement runs in a process of its own, on a folder of its own. BATON_BENCH_DIR says on which disk;
-// `node bench/run.mjs graph 200000` makes fewer.
+// BATON_BENCH_NODES=200000 makes fewer.
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,7 +182,7 @@ async function lengthOf(store, floor, dir) {
 const child = (name, ...args) => inProcess(import.meta.url, name, ...args);
 
 export function graph() {
-  const count = Number(process.argv[3] ?? 1_000_000);
+  const count = Number(process.env.BATON_BENCH_NODES ?? 1_000_000);
   const dir = mkdtempSync(join(process.env.BATON_BENCH_DIR ?? tmpdir(), 'baton-bench-'));
   try {
     const { nodes, notes, sizes } = child('add', dir, count);
