@@ -19,7 +19,7 @@ export function hostFor(cwd: string, path: string | undefined): Host {
     secrets: secretsOfSystem(),
     kindOf: remembered(kinds, kindOf),
     linkOf: remembered(links, linkOf),
-    find: (name) => whereIs(name, path),
+    find: (name) => whereIs(name, path, cwd),
   };
 }
 

@@ -11,7 +11,7 @@ import { hostFor, sandboxCommand, wrappersOf } from './sandbox.ts';
 import { NO_STREAMS, type Streams, streamsOf } from './streams.ts';
 import { type Ended, type Exit, MARK, type Program, type StartOptions } from './types.ts';
 import { type OnEscape, type Watch, watchEscapes } from './watch.ts';
-import { whereIs } from './where.ts';
+import { notExecutable, whereIs } from './where.ts';
 
 /** Where a program is looked for when its environment has no PATH. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -136,15 +136,11 @@ function find({ command, cwd, env }: StartOptions): string {
   // A program named by a path is looked for where it would be started.
   if (hasFolder && !isAbsolute(name)) checkFolder(cwd);
   const path = env['PATH'] ?? DEFAULT_PATH;
-  const found = whereIs(hasFolder ? resolve(cwd, name) : name, path);
+  const wanted = hasFolder ? resolve(cwd, name) : name;
+  const found = whereIs(wanted, path, cwd);
   if (found === null) {
-    const refused = hasFolder
-      ? existing(resolve(cwd, name))
-      : path
-          .split(':')
-          .map((dir) => existing(resolve(cwd, dir || '.', name)))
-          .find(Boolean);
-    if (refused) {
+    const refused = notExecutable(wanted, path, cwd);
+    if (refused !== null) {
       throw new BatonError(
         'E_PERMISSION_DENIED',
         `expected to be allowed to run ${name}, but ${refused} is not an executable file`,
@@ -158,10 +154,8 @@ function find({ command, cwd, env }: StartOptions): string {
     );
   }
   checkFolder(cwd);
-  return resolve(cwd, found);
+  return found;
 }
-
-const existing = (path: string): string | null => (statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null);
 
 function checkFolder(cwd: string): void {
   const hint = 'make the folder, or name another one';

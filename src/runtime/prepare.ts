@@ -67,7 +67,7 @@ function checkProgram({ adapter, agent, name }: Chosen, workspace: string, path:
   const program = agent.command?.[0] ?? adapter.program;
   if (program === null) return;
   if (!/[\\/]/.test(program)) {
-    if (whereIs(program, path) !== null) return;
+    if (whereIs(program, path, workspace) !== null) return;
     throw new BatonError(
       'E_AGENT_NOT_FOUND',
       `the agent ${name} needs the program ${program}, and PATH has none of that name`,

@@ -90,7 +90,9 @@ async function validateFile({ command, path }: Check, how: How): Promise<Verdict
 function isName(command: string, path: string | undefined, { workspace, env }: How): boolean {
   if (path !== undefined) return resolve(workspace, command) === resolve(workspace, path);
   return (
-    /^[^\s;&|<>()$`"'*?#~!{}\\]+$/.test(command) && !/^\.\.?\//.test(command) && whereIs(command, env['PATH']) === null
+    /^[^\s;&|<>()$`"'*?#~!{}\\]+$/.test(command) &&
+    !/^\.\.?\//.test(command) &&
+    whereIs(command, env['PATH'], workspace) === null
   );
 }
 

@@ -72,6 +72,40 @@ test('fifty at once', async () => {
   for (const ended of await Promise.all(all.map((program) => program.end(100)))) expect(ended.signal).toBe(null);
 });
 
+test('the search goes on past a folder of PATH that cannot be looked into', async () => {
+  const folder = newFolder();
+  const [closed, loop, bin] = ['closed', 'loop', 'bin'].map((name) => join(folder, name)) as [string, string, string];
+  // Only an ordinary user is kept out by the mode; the link that leads to itself keeps out root too.
+  mkdirSync(closed);
+  symlinkSync('loop', loop);
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'tool'), '#!/bin/sh\necho found\n', { mode: 0o755 });
+  writeFileSync(join(bin, 'plain'), '', { mode: 0o644 });
+  chmodSync(closed, 0);
+  const env = { PATH: [closed, loop, bin].join(':') };
+  try {
+    expect(await textOf((await start({ command: ['tool'], env })).stdout)).toBe('found\n');
+    await expect(start({ command: ['absent'], env })).rejects.toMatchObject({
+      code: 'E_AGENT_NOT_FOUND',
+      message: expect.stringContaining(`in any folder of PATH (${env.PATH})`),
+    });
+    await expect(start({ command: ['plain'], env })).rejects.toMatchObject({
+      code: 'E_PERMISSION_DENIED',
+      message: expect.stringContaining(join(bin, 'plain')),
+    });
+  } finally {
+    chmodSync(closed, 0o700);
+  }
+});
+
+test('a relative folder of PATH begins where the program starts', async () => {
+  const cwd = newFolder();
+  mkdirSync(join(cwd, 'bin'));
+  writeFileSync(join(cwd, 'bin/tool'), '#!/bin/sh\necho found\n', { mode: 0o755 });
+  const program = await start({ command: ['tool'], cwd, env: { PATH: 'bin:/usr/bin:/bin' } });
+  expect(await textOf(program.stdout)).toBe('found\n');
+});
+
 test('what keeps it from starting is said', async () => {
   const folder = newFolder();
   const file = (name: string, mode: number, text = '#!/bin/sh\n'): string => {
