@@ -1,4 +1,6 @@
 /** The inbox as a person uses it, with agents that ask in the protocol's own words: approval gates, uncertainty, and agents that would answer themselves. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -13,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isDead, statOf } from '../../src/process/identity.ts';
 import { DESIGN, unsureOf } from '../helpers/asking.ts';
 import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
 import { batonHere } from './here.ts';
@@ -293,27 +296,51 @@ describe('an agent', () => {
   }, 90_000);
 });
 
-test.runIf(process.platform === 'linux')(
-  'what an agent leaves behind answers nothing either when its run is over',
-  async () => {
-    const approve = `${process.execPath} ${MAIN} approve ask-1 > left.out 2>&1; echo $? >> left.out; touch left.over`;
-    const wait = 'i=0; while [ ! -e go ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done';
-    // Its parent has gone before anybody can look, and it carries nothing that it could be known by.
-    script(
-      'architect',
-      `(setsid env -i PATH="$PATH" HOME="$HOME" sh -c '${wait}; ${approve}' </dev/null >/dev/null 2>&1 &)\n${say(DESIGN)}`,
-    );
-    const task = await asked();
-    writeFileSync(join(dir, 'go'), '');
-    await until('it has tried', () => existsSync(join(dir, 'left.over')));
+describe.runIf(process.platform === 'linux')('a process that outlives its run', () => {
+  const forFile = (name: string): string => `while [ -e architect.sh ] && [ ! -e ${name} ]; do sleep 0.05; done`;
+  /** It carries nothing that it could be known by, says that it is there, and approves once the run is over. */
+  const approveLater = (then: string): string =>
+    `setsid env -i PATH="$PATH" HOME="$HOME" sh -c 'echo $$ > left.new; mv left.new left.pid; ${forFile('go')}; ${then}' </dev/null >/dev/null 2>&1 &`;
+  const APPROVE = `${process.execPath} ${MAIN} approve ask-1 > left.out 2>&1; echo $? >> left.out; touch left.over`;
+  const hasTried = (): boolean => existsSync(join(dir, 'left.over'));
+  const isGone = (): boolean => {
+    const stat = statOf(Number(readFileSync(join(dir, 'left.pid'), 'utf8')));
+    return stat === null || isDead(stat);
+  };
+  const refusedAs = async (byKind: string): Promise<void> => {
     expect(readFileSync(join(dir, 'left.out'), 'utf8')).toMatch(/E_PERMISSION_DENIED[\s\S]*\n3\n$/);
+    expect((await events()).findLast(({ type }) => type === 'question.refused')).toMatchObject({ byKind });
+  };
+
+  test('answers nothing: where it began with the run and has no parent, it may be the agent’s', async () => {
+    // The process that starts it is no child of the agent, so the end of the run cannot find it.
+    const starter = spawn('sh', ['-c', `${forFile('start')}; (${approveLater(APPROVE)})`], {
+      cwd: dir,
+      stdio: 'ignore',
+    });
+    const isOver = once(starter, 'exit');
+    script('architect', `touch start; ${forFile('left.pid')}\n${say(DESIGN)}`);
+    const task = await asked();
+    await isOver;
+    writeFileSync(join(dir, 'go'), '');
+    await until('it has tried', hasTried);
+    await refusedAs('unknown');
     expect(await tasks()).toMatchObject([{ id: task, status: 'review' }]);
-    expect((await events()).findLast(({ type }) => type === 'question.refused')).toMatchObject({ byKind: 'unknown' });
     // The person did not begin with the run.
     expect((await call('approve', 'ask-1')).exit).toBe(0);
-  },
-  60_000,
-);
+  }, 60_000);
+
+  test('is ended, or answers nothing, where the agent itself has left it behind', async () => {
+    // The parent is gone at once: whether the run finds it at its end depends on the moment of a look.
+    script('architect', `(${approveLater(APPROVE)})\n${forFile('left.pid')}\n${say(DESIGN)}`);
+    const task = await asked();
+    writeFileSync(join(dir, 'go'), '');
+    await until('it has tried or is gone', () => hasTried() || isGone());
+    if (hasTried()) await refusedAs('unknown');
+    expect(await tasks()).toMatchObject([{ id: task, status: 'review' }]);
+    expect((await call('approve', 'ask-1')).exit).toBe(0);
+  }, 60_000);
+});
 
 test('a review and a failure stand there too, and are answered by their task', async () => {
   script('mallory', 'exit 0');
