@@ -8,7 +8,8 @@ import { type Gate, type GateOptions, openGate } from '../../src/process/network
 import { rulesFor } from '../../src/process/network-rules.ts';
 import { upstreamFrom } from '../../src/process/upstream.ts';
 import { answersReader } from '../../src/process/usage-tap.ts';
-import { boxed, ENV, newFolder, sandboxTest, sh, start, textOf } from './real.ts';
+import { sandboxTest } from '../helpers/sandbox.ts';
+import { boxed, ENV, newFolder, sh, start, textOf } from './real.ts';
 
 const toClose: (() => unknown)[] = [];
 afterEach(async () => {

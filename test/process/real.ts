@@ -1,11 +1,10 @@
-/** For tests with real processes: folders of their own, programs that sleep under a name that can be found again, and whether there is a sandbox. */
+/** For tests with real processes: folders of their own, programs that sleep under a name that can be found again. */
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, test } from 'vitest';
+import { afterEach } from 'vitest';
 import { isDead, statOf } from '../../src/process/identity.ts';
-import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program, SandboxSpec, StartOptions } from '../../src/process/types.ts';
 
@@ -77,14 +76,6 @@ export async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   for await (const chunk of stream) text += String(chunk);
   return text;
 }
-
-const probed = await probeSandbox();
-if (!probed.ok) {
-  if (process.env['BATON_REAL'] === 'require') throw new Error(`BATON_REAL=require, but ${probed.reason}`);
-  console.warn(`SKIPPED, for there is no sandbox here: ${probed.reason}`);
-}
-/** A test that needs bubblewrap. */
-export const sandboxTest = test.skipIf(!probed.ok);
 
 export const boxed = (folder: string, more: Partial<SandboxSpec> = {}): SandboxSpec => ({
   readPaths: [],

@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect } from 'vitest';
 import type { SandboxSpec } from '../../src/process/types.ts';
-import { boxed, ENV, newFolder, newSleep, sandboxTest, sh, start, textOf, until, withText } from './real.ts';
+import { sandboxTest } from '../helpers/sandbox.ts';
+import { boxed, ENV, newFolder, newSleep, sh, start, textOf, until, withText } from './real.ts';
 
 /** What a script prints inside. */
 async function inside(script: string, cwd: string, sandbox: SandboxSpec): Promise<string> {

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeAop2 } from '../../src/protocol/aop2/index.ts';
+import { sandboxTest } from '../helpers/sandbox.ts';
 import { aof, ofRun } from './messages.ts';
 import { EMMA, emma, output, print, REPORT_DONE, responseText } from './small-agents.ts';
 import { alivePids, makeWorld, newSleep, type Ran, reportText, taskOf, until } from './world.ts';
@@ -371,7 +372,7 @@ test('without a sandbox, a change outside of the write paths is found, told and 
   expect(world.read('keep.txt')).toBe('y\n');
 });
 
-test('in the sandbox, the same write fails in the first place', async () => {
+sandboxTest('in the sandbox, the same write fails in the first place', async () => {
   const world = await makeWorld({ config: { ...EMMA, defaults: { sandbox: 'require' } } });
   mkdirSync(world.path('src'));
   world.write('keep.txt', 'before');
@@ -450,17 +451,20 @@ test('who it was, what it cost and when is told by Baton, not by the agent', asy
   expect(claimOn(ran, 'checkpoint CP-MADE-UP')).toMatchObject({ verdict: 'unverified' });
 });
 
-test('in the sandbox, an input that is read-only cannot be written, though it lies where the rest can', async () => {
-  const world = await makeWorld({ config: { ...EMMA, defaults: { sandbox: 'require' } } });
-  world.write('locked.txt', 'before');
-  world.write('open.txt', 'before');
-  emma(world, 'echo after > locked.txt; echo after > open.txt; rm -f locked.txt; true', REPORT_DONE);
-  const inputs = [{ path: 'locked.txt' }, { path: 'open.txt', read_only: false }];
-  const ran = await world.run(taskOf(world, { agent: 'emma', task: { inputs } }));
-  expect(world.read('locked.txt')).toBe('before');
-  expect(world.read('open.txt')).toBe('after\n');
-  expect(ran.task.status).toBe('done');
-});
+sandboxTest(
+  'in the sandbox, an input that is read-only cannot be written, though it lies where the rest can',
+  async () => {
+    const world = await makeWorld({ config: { ...EMMA, defaults: { sandbox: 'require' } } });
+    world.write('locked.txt', 'before');
+    world.write('open.txt', 'before');
+    emma(world, 'echo after > locked.txt; echo after > open.txt; rm -f locked.txt; true', REPORT_DONE);
+    const inputs = [{ path: 'locked.txt' }, { path: 'open.txt', read_only: false }];
+    const ran = await world.run(taskOf(world, { agent: 'emma', task: { inputs } }));
+    expect(world.read('locked.txt')).toBe('before');
+    expect(world.read('open.txt')).toBe('after\n');
+    expect(ran.task.status).toBe('done');
+  },
+);
 
 test('what our own check writes beside an input is not held against the agent', async () => {
   const world = await makeWorld({ config: EMMA });

@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emptyReport } from '../../src/core/report.ts';
 import type { Run, Task } from '../../src/core/task.ts';
-import { probeSandbox } from '../../src/process/sandbox.ts';
 import { aop1, detect } from '../../src/protocol/index.ts';
 import { charCount } from '../../src/protocol/text/clean.ts';
 import { type JoinedResult, joined } from '../../src/runtime/joined.ts';
@@ -15,10 +14,9 @@ import { leaveResults } from '../../src/runtime/left-results.ts';
 import { NOTHING_USED } from '../../src/runtime/meter.ts';
 import { logFolder } from '../../src/runtime/places.ts';
 import { blockOf, type RunFacts } from '../../src/runtime/results.ts';
+import { hasSandbox } from '../helpers/sandbox.ts';
 import { EMMA, emma, output, print } from './small-agents.ts';
 import { makeWorld, type Ran, REPORT, reportText, shellWorld, taskOf, type World } from './world.ts';
-
-const isBoxed = (await probeSandbox()).ok;
 
 interface Details {
   readonly results: Readonly<Record<string, unknown>> & { readonly output: string[]; readonly errors: string[] };
@@ -394,7 +392,7 @@ describe('joined results', () => {
     );
   });
 
-  test.each(isBoxed ? (['off', 'require'] as const) : (['off'] as const))(
+  test.each(hasSandbox ? (['off', 'require'] as const) : (['off'] as const))(
     'reach a task that builds upon others: in its prompt, and their details can be read (sandbox: %s)',
     async (sandbox) => {
       const world = await shellWorld(

@@ -21,7 +21,6 @@ import type { TaskMessage as Message } from '../../src/core/laws/messages.ts';
 import type { Supervisor, Task } from '../../src/core/task.ts';
 import { isDead, statOf } from '../../src/process/identity.ts';
 import { runtimeFolder } from '../../src/process/runtime-folder.ts';
-import { probeSandbox } from '../../src/process/sandbox.ts';
 import { startProgram } from '../../src/process/start.ts';
 import type { Program } from '../../src/process/types.ts';
 import type { TaskMessage } from '../../src/protocol/aop2/index.ts';
@@ -32,9 +31,9 @@ import { openStore } from '../../src/store/open.ts';
 import { takeSnapshots } from '../../src/workspace/snapshots.ts';
 import { openWorktree } from '../../src/workspace/worktree.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
+import { sandboxTest } from '../helpers/sandbox.ts';
 import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
 
-const isBoxed = (await probeSandbox()).ok;
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 const FOREVER = 'while :; do sleep 0.05; done';
 
@@ -43,9 +42,18 @@ const programs: Program[] = [];
 afterEach(async () => {
   stopStarted();
   await Promise.all(programs.splice(0).map((program) => program.end(0)));
-  for (const pid of folders.flatMap(workingIn)) process.kill(pid, 'SIGKILL');
+  for (const pid of folders.flatMap(workingIn)) killNow(pid);
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (cause) {
+    // It may have ended since it was listed.
+    if ((cause as NodeJS.ErrnoException).code !== 'ESRCH') throw cause;
+  }
+}
 
 /** The processes that are in a folder, whatever they carry. */
 const workingIn = (folder: string): number[] =>
@@ -249,7 +257,7 @@ test.each(['the agent is alive', 'the agent has ended'])(
   },
 );
 
-test.skipIf(!isBoxed)('Baton is killed: in a sandbox its agent goes with it at once', async () => {
+sandboxTest('Baton is killed: in a sandbox its agent goes with it at once', async () => {
   const name = newSleep();
   const project = await makeProject(`setsid sleep ${name} & sleep ${name}`, 'require');
   const first = project.run(project.task());

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configOf } from '../../src/core/config.ts';
 import type { Task } from '../../src/core/task.ts';
-import { probeSandbox } from '../../src/process/sandbox.ts';
 import { openHost } from '../../src/runtime/host.ts';
 import { logFolder } from '../../src/runtime/places.ts';
 import { runTask } from '../../src/runtime/run.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { openStore } from '../../src/store/open.ts';
+import { hasSandbox } from '../helpers/sandbox.ts';
 import {
   alivePids,
   makeWorld,
@@ -23,7 +23,6 @@ import {
   type World,
 } from './world.ts';
 
-const isBoxed = (await probeSandbox()).ok;
 const PERSON = { kind: 'person', name: 'test' } as const;
 const NEVER = new AbortController().signal;
 
@@ -37,7 +36,7 @@ const escapes: readonly (readonly [string, (name: string) => string])[] = [
   ],
 ];
 
-test.each<'off' | 'require'>(isBoxed ? ['off', 'require'] : ['off'])(
+test.each<'off' | 'require'>(hasSandbox ? ['off', 'require'] : ['off'])(
   'what an agent leaves running ends with it (sandbox %s)',
   async (sandbox) => {
     const names = escapes.map(() => newSleep());
