@@ -1,6 +1,6 @@
 /** Tasks, runs and events as other programs read them: T of docs/tasks.md and its parts, with times in ISO 8601. Fields may be added; none may go. */
 import type { StoredRecord } from './store.ts';
-import type { Cause, Run, Task, TaskPriority, TaskStatus } from './task.ts';
+import type { Cause, Run, Task, TaskPriority, TaskStatus, Verdict, Workspace } from './task.ts';
 import { isoTime } from './time.ts';
 
 export interface TaskJson {
@@ -11,6 +11,10 @@ export interface TaskJson {
   readonly priority: TaskPriority;
   /** Who it is for; where nobody is named, who has it or had it last. */
   readonly agent: string | null;
+  /** The model that was ordered; where none was, the one that its latest run has. */
+  readonly model: string | null;
+  readonly workspace: Workspace | null;
+  readonly verdict: Verdict | null;
   readonly session: string;
   readonly parentId: string | null;
   readonly depth: number;
@@ -41,6 +45,9 @@ export const taskJson = (task: Task, blockedBy: readonly string[]): TaskJson => 
   status: task.status,
   priority: task.priority,
   agent: task.routing.agent ?? task.run?.agent ?? null,
+  model: task.model ?? task.run?.model ?? null,
+  workspace: task.workspace,
+  verdict: task.verdict,
   session: task.session,
   parentId: task.parentId,
   depth: task.depth,

@@ -123,6 +123,38 @@ export interface Run {
   readonly outcome: string | null;
 }
 
+/** Where a task works: `checkout` in the user's own, `worktree` in one of its own, `shared` beside others, `parent` where its parent does. */
+export const ISOLATIONS = ['checkout', 'worktree', 'shared', 'parent'] as const;
+type Isolation = (typeof ISOLATIONS)[number];
+
+/** When the work of a worktree is merged: what a check has proven, all of it, or nothing. */
+export const MERGE_POLICIES = ['proven', 'always', 'never'] as const;
+type MergePolicy = (typeof MERGE_POLICIES)[number];
+
+/** The place that a task was ordered for, decided once, when it is made. */
+export interface Workspace {
+  /** The absolute folder, in the user's checkout or outside of git. */
+  readonly path: string;
+  /** The id of the repository, which is its root commit; null outside of git and before the first commit. */
+  readonly repository: string | null;
+  /** The folder below the top of the repository; empty for the top. */
+  readonly folder: string;
+  /** The branch that it starts from and is merged into; null outside of git and on a detached HEAD. */
+  readonly branch: string | null;
+  readonly isolation: Isolation;
+  readonly merge: MergePolicy;
+  /** The commit that its latest run started from. */
+  readonly base: string | null;
+}
+
+/** The top of the checkout that a workspace lies in; outside of git the folder itself. */
+export const checkoutOf = ({ path, folder }: Workspace): string =>
+  folder === '' ? path : path.slice(0, -folder.length).replace(/[\\/]+$/, '');
+
+/** What Baton's own checks said of the latest run. */
+export const VERDICTS = ['proven', 'contradicted', 'unverified'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
 export interface Task {
   readonly id: string;
   /** The id it has in its session, where a TASK gave one of another form. */
@@ -131,6 +163,10 @@ export interface Task {
   readonly status: TaskStatus;
   readonly priority: TaskPriority;
   readonly routing: Routing;
+  /** The model that was ordered; null leaves it to the agent. */
+  readonly model: string | null;
+  /** Null for a task whose place was not decided when it was made: one of 0.1.0, or one that a program gave the store. */
+  readonly workspace: Workspace | null;
   readonly session: string;
   readonly parentId: string | null;
   readonly depth: number;
@@ -151,6 +187,8 @@ export interface Task {
   readonly cause: Cause | null;
   /** A person has to look at it before it is done. */
   readonly reviewRequired: boolean;
+  /** Null until its latest run was judged. */
+  readonly verdict: Verdict | null;
   readonly cost: Spent;
   readonly summary: string | null;
   readonly createdAt: number;
@@ -174,6 +212,8 @@ export const TASK_DEFAULTS = {
   externalId: null,
   priority: 'normal',
   routing: { agent: null, role: null, team: null, tags: [] },
+  model: null,
+  workspace: null,
   session: DEFAULT_SESSION,
   parentId: null,
   depth: 0,
@@ -187,6 +227,7 @@ export const TASK_DEFAULTS = {
   availableAt: 0,
   cause: null,
   reviewRequired: false,
+  verdict: null,
   cost: { usd: 0, tokensInput: 0, tokensOutput: 0 },
   summary: null,
   messages: [],
@@ -205,6 +246,8 @@ export const expandTask = (sparse: SparseTask): Task => ({
   status: sparse.status,
   priority: sparse.priority ?? 'normal',
   routing: sparse.routing ?? TASK_DEFAULTS.routing,
+  model: sparse.model ?? null,
+  workspace: sparse.workspace ?? null,
   session: sparse.session ?? DEFAULT_SESSION,
   parentId: sparse.parentId ?? null,
   depth: sparse.depth ?? 0,
@@ -218,6 +261,7 @@ export const expandTask = (sparse: SparseTask): Task => ({
   availableAt: sparse.availableAt ?? 0,
   cause: sparse.cause ?? null,
   reviewRequired: sparse.reviewRequired ?? false,
+  verdict: sparse.verdict ?? null,
   cost: sparse.cost ?? TASK_DEFAULTS.cost,
   summary: sparse.summary ?? null,
   createdAt: sparse.createdAt,

@@ -1,5 +1,6 @@
 /** Making tasks: one, or several that know each other; all of them or none. */
 import {
+  checkoutOf,
   DEFAULT_SESSION,
   expandTask,
   isTaskId,
@@ -189,11 +190,23 @@ function make(
     ...(parent === undefined ? {} : { parentId: parent.id }),
     ...(item.priority === undefined ? {} : { priority: item.priority }),
     ...(item.routing === undefined ? {} : { routing: { ...NO_ROUTING, ...item.routing } }),
-    ...(item.writes === undefined || item.writes.length === 0 ? {} : { writes: item.writes }),
+    ...(item.model === undefined ? {} : { model: item.model }),
+    ...placed(draft, item),
     ...(item.retry === undefined ? {} : { retry: item.retry }),
     ...(item.reviewRequired === undefined ? {} : { reviewRequired: item.reviewRequired }),
     ...(item.metadata === undefined ? {} : { metadata: item.metadata }),
   });
+}
+
+/** A checkout has one writer: a second task that asks for it gets a worktree of its own, where it is in the way of no other. */
+function placed(draft: Draft, { workspace, writes = [] }: NewTask): Partial<Pick<Task, 'workspace' | 'writes'>> {
+  if (workspace?.isolation === 'checkout') {
+    for (const other of draft.slice.writers()) {
+      if (other.workspace === null || checkoutOf(other.workspace) !== checkoutOf(workspace)) continue;
+      return { workspace: { ...workspace, isolation: 'worktree' } };
+    }
+  }
+  return { ...(workspace === undefined ? {} : { workspace }), ...(writes.length === 0 ? {} : { writes }) };
 }
 
 const NO_ROUTING: Routing = TASK_DEFAULTS.routing;

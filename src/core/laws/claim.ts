@@ -60,8 +60,8 @@ export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decis
     id: runId(task.id, task.runs + 1),
     attempt: task.attempts + 1,
     agent: runner(task, asked.claimer),
-    // A model was given up for this one, which the claimer may not know.
-    model: task.fallback?.model ?? asked.model ?? asked.claimer.model ?? null,
+    // A model that was given up for another, then the one that was ordered: the claimer may not know either.
+    model: task.fallback?.model ?? task.model ?? asked.model ?? asked.claimer.model ?? null,
     startedAt: draft.now,
     endedAt: null,
     status: 'running',
@@ -78,6 +78,7 @@ export function claim(draft: Draft, task: Task | undefined, asked: Claim): Decis
       attempts: task.attempts + 1,
       availableAt: draft.now + asked.leaseMs,
       cause: null,
+      verdict: null,
     },
     { agent: run.agent },
   );

@@ -18,6 +18,9 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
       `only a person may say that ${task.id} needs no review, and this came from ${draft.by.name}`,
     );
   }
+  if (asked.seen !== undefined && asked.seen !== task.updatedAt) {
+    return refused('E_NOT_CLAIMABLE', `${task.id} has changed since it was read`);
+  }
   const unnamed = namesProblem(asked);
   if (unnamed !== null) return refused('E_SCHEMA_VALIDATION', `${task.id}: ${unnamed}`);
   const dependsOn = asked.dependsOn === undefined ? undefined : resolve(draft, task, asked.dependsOn);
@@ -26,6 +29,10 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
     ...(asked.title === undefined ? {} : { title: asked.title }),
     ...(asked.priority === undefined ? {} : { priority: asked.priority }),
     ...(asked.routing === undefined ? {} : { routing: { ...task.routing, ...asked.routing } }),
+    ...(asked.model === undefined ? {} : { model: asked.model }),
+    ...(asked.workspace === undefined ? {} : { workspace: asked.workspace }),
+    ...(asked.writes === undefined ? {} : { writes: asked.writes }),
+    ...(asked.retry === undefined ? {} : { retry: asked.retry }),
     ...(dependsOn === undefined ? {} : { dependsOn: dependsOn as string[] }),
     ...(asked.reviewRequired === undefined ? {} : { reviewRequired: asked.reviewRequired }),
     ...(asked.metadata === undefined ? {} : { metadata: asked.metadata }),

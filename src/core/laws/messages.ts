@@ -2,7 +2,7 @@
 import type { ApprovalStatus, GraphUpdate } from '../node.ts';
 import type { Outcome } from '../report.ts';
 import type { Checkpoint, Holder, LockPriority } from '../session.ts';
-import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus } from '../task.ts';
+import type { RetryPolicy, Routing, Supervisor, TaskPriority, TaskStatus, Verdict, Workspace } from '../task.ts';
 
 /** Who asks, as the channel knows it, never as the message says. */
 export interface Actor {
@@ -22,6 +22,9 @@ export interface NewTask {
   readonly status?: 'backlog' | 'ready';
   readonly priority?: TaskPriority;
   readonly routing?: Partial<Routing>;
+  readonly model?: string;
+  /** With `checkout` it becomes a worktree where another unfinished task has that checkout. */
+  readonly workspace?: Workspace;
   readonly session?: string;
   readonly parentId?: string;
   /** By id, or by an external id of the same session; also of tasks that are added together with it. */
@@ -96,10 +99,17 @@ export type TaskMessage =
       readonly title?: string;
       readonly priority?: TaskPriority;
       readonly routing?: Partial<Routing>;
+      /** Null leaves it to the agent. */
+      readonly model?: string | null;
+      readonly workspace?: Workspace;
+      readonly writes?: readonly string[];
+      readonly retry?: RetryPolicy;
       readonly dependsOn?: readonly string[];
       readonly reviewRequired?: boolean;
       readonly metadata?: Readonly<Record<string, unknown>>;
       readonly texts?: Texts;
+      /** The task's `updatedAt` when it was read: what was changed since is not overwritten. */
+      readonly seen?: number;
     }
   /** News of a task, said by message: a new status, a line more in its text. */
   | {
@@ -156,6 +166,8 @@ export type TaskMessage =
       readonly type: 'run.judge';
       readonly run: string;
       readonly passed: boolean;
+      /** What Baton's own checks said; unverified where nothing is said and nothing stands against it. */
+      readonly verdict?: Verdict;
       /** What stands against it; E_EVIDENCE where nothing is said. */
       readonly code?: string;
       readonly findings?: readonly string[];

@@ -1,6 +1,6 @@
 /** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it. */
 import type { Outcome } from '../report.ts';
-import type { Cause, Run, RunStatus, Spent, Task, TaskStatus } from '../task.ts';
+import type { Cause, Run, RunStatus, Spent, Task, TaskStatus, Verdict } from '../task.ts';
 import { isoTime } from '../time.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
@@ -154,14 +154,16 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     return refused('E_STALE_RUN', `${said.run} is not the run in review: ${task.id} is ${task.status}`);
   }
   const findings = said.findings ?? [];
+  const verdict: Verdict = said.verdict ?? (said.passed ? 'unverified' : 'contradicted');
   draft.event('run.judged', task.id, said.run, {
     passed: said.passed,
+    verdict,
     findings,
     ...(said.code === undefined ? {} : { code: said.code }),
   });
   if (said.passed) {
-    if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null });
-    else draft.transition(task.id, 'done', { cause: null }, { evidence: 'nothing against it' });
+    if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null, verdict });
+    else draft.transition(task.id, 'done', { cause: null, verdict }, { evidence: 'nothing against it' });
   } else {
     const cause: Cause = {
       code: said.code ?? 'E_EVIDENCE',
@@ -169,8 +171,8 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     };
     const next: NextStep = said.final === true ? { kind: 'stop', cause } : nextStep(task, cause);
     // With nothing left it stays in review with the findings.
-    if (next.kind === 'stop') draft.set(task.id, { cause });
-    else tryAgain(draft, task, next, cause, {});
+    if (next.kind === 'stop') draft.set(task.id, { cause, verdict });
+    else tryAgain(draft, task, next, cause, { verdict });
   }
   return draft.decision(task.session, [task.id]);
 }

@@ -1,6 +1,6 @@
 /** The shapes of what goes in and out over HTTP: they validate what comes, and `/openapi.json` is made of them. */
 import * as z from 'zod';
-import { TASK_PRIORITIES, TASK_STATUSES } from '../../core/task.ts';
+import { ISOLATIONS, MERGE_POLICIES, TASK_PRIORITIES, TASK_STATUSES, VERDICTS } from '../../core/task.ts';
 import { ANSWER_STATUSES } from '../../runtime/answer-meaning.ts';
 
 const text = z.string().min(1);
@@ -17,6 +17,17 @@ export const TaskShape = z
     status: Status,
     priority: Priority,
     agent: z.string().nullable(),
+    model: z.string().nullable().describe('the model that was ordered, else that of the latest run'),
+    workspace: z
+      .looseObject({
+        path: z.string(),
+        branch: z.string().nullable().describe('the branch that it started from and is merged into'),
+        base: z.string().nullable().describe('the commit that its latest run started from'),
+        isolation: z.enum(ISOLATIONS),
+        merge: z.enum(MERGE_POLICIES),
+      })
+      .nullable(),
+    verdict: z.enum(VERDICTS).nullable(),
     session: z.string(),
     parentId: z.string().nullable(),
     depth: z.int(),

@@ -217,7 +217,12 @@ describe('evidence that fails', () => {
     world.report(run);
     const facts = world.ok({ type: 'run.judge', run, passed: false, code: 'E_TIMEOUT', findings: ['late'] }, RUNTIME);
     expect(world.task(of)).toMatchObject({ status: 'ready', cause: { code: 'E_TIMEOUT' }, fallback: { model: 'm-1' } });
-    expect(eventOf(facts, 'run.judged')?.detail).toEqual({ passed: false, findings: ['late'], code: 'E_TIMEOUT' });
+    expect(eventOf(facts, 'run.judged')?.detail).toEqual({
+      passed: false,
+      verdict: 'contradicted',
+      findings: ['late'],
+      code: 'E_TIMEOUT',
+    });
   });
 
   test('other triggers do not', () => {

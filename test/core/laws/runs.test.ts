@@ -177,7 +177,7 @@ describe('the verdict', () => {
     const facts = world.judge(run, true);
     expect(world.task(of)).toMatchObject({ status: 'done', cause: null });
     expect(facts.events).toEqual([
-      { type: 'run.judged', task: of, run, detail: { passed: true, findings: [] } },
+      { type: 'run.judged', task: of, run, detail: { passed: true, verdict: 'unverified', findings: [] } },
       {
         type: 'task.transitioned',
         task: of,

@@ -2,6 +2,8 @@
 import * as fc from 'fast-check';
 import {
   expandTask,
+  ISOLATIONS,
+  MERGE_POLICIES,
   RUN_STATUSES,
   type Run,
   type SparseTask,
@@ -9,6 +11,7 @@ import {
   TASK_STATUSES,
   type Task,
   taskId,
+  VERDICTS,
 } from '../../../src/core/task.ts';
 import type { ScanState } from '../../../src/store/fs/tree/scan.ts';
 import { anyText } from '../../protocol/aof/samples.ts';
@@ -79,6 +82,18 @@ export const anyTask: fc.Arbitrary<Task> = fc.record({
     team: orNull(filled),
     tags: fc.array(filled, { maxLength: 3 }),
   }),
+  model: orNull(filled),
+  workspace: orNull(
+    fc.record({
+      path: filled,
+      repository: orNull(filled),
+      folder: fc.string(),
+      branch: orNull(filled),
+      isolation: fc.constantFrom(...ISOLATIONS),
+      merge: fc.constantFrom(...MERGE_POLICIES),
+      base: orNull(filled),
+    }),
+  ),
   session: filled,
   parentId: orNull(fc.constant(id(7))),
   depth: fc.nat(3),
@@ -99,6 +114,7 @@ export const anyTask: fc.Arbitrary<Task> = fc.record({
   availableAt: time,
   cause: orNull(fc.record({ code: fc.constant('E_TIMEOUT'), message: anyText })),
   reviewRequired: fc.boolean(),
+  verdict: orNull(fc.constantFrom(...VERDICTS)),
   cost: fc.record({ usd: fc.nat(), tokensInput: fc.nat(), tokensOutput: fc.nat() }),
   summary: orNull(anyText),
   createdAt: time,
