@@ -2,7 +2,7 @@
  * The port of every store. What goes in is a message, decided inside the store's own transaction by the laws (`laws/decide.ts`):
  * a message is plain data, so a store may be in another process or on another machine. Nothing is answered before it is durable.
  */
-import type { Facts, Refusal } from './laws/decision.ts';
+import type { Event, Facts, Refusal } from './laws/decision.ts';
 import type { Actor, AnyMessage } from './laws/messages.ts';
 import type { Edge, Node } from './node.ts';
 import type { Question } from './question.ts';
@@ -33,6 +33,8 @@ export type Answer =
       readonly questions?: readonly Question[];
       /** What is to be said, where a law has words for it. */
       readonly reply?: string;
+      /** The events of the record that this message made. Only with `changed`: an answer of `same` made no record. */
+      readonly events?: readonly Event[];
     }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 

@@ -1,6 +1,6 @@
 /** What every store does with a question before it writes anything: has it been answered, and if not, what do the laws say. */
 import { decide } from '../core/laws/decide.ts';
-import type { Decision, GraphChange } from '../core/laws/decision.ts';
+import type { Decision, Facts, GraphChange } from '../core/laws/decision.ts';
 import type { Edge, Node } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { State } from '../core/state.ts';
@@ -19,8 +19,19 @@ const NODE = 'node:';
 const QUESTION = 'question:';
 const REPLY = 'reply:';
 
+/** The answer to what was written down, with its events. */
+export const answerChanged = (state: State, { about, events }: Pick<Facts, 'about' | 'events'>): Answer => ({
+  ...answerAbout(state, 'changed', about),
+  events,
+});
+
+/** The answer to what is so already. */
+export const answerSame = (state: State, about: readonly string[]): Answer => answerAbout(state, 'same', about);
+
+type Said = Exclude<Answer, { kind: 'refused' }>;
+
 /** The tasks, nodes and questions that an answer speaks of, as they are now, and what is to be said. */
-export function answer(state: State, kind: 'changed' | 'same', about: readonly string[]): Answer {
+function answerAbout(state: State, kind: 'changed' | 'same', about: readonly string[]): Said {
   const tasks: Task[] = [];
   const nodes: Node[] = [];
   const questions: Question[] = [];

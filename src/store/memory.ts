@@ -7,7 +7,16 @@ import type { Node } from '../core/node.ts';
 import { createState } from '../core/state.ts';
 import type { Store, StoredRecord, WholeNode } from '../core/store.ts';
 import { isRunning, taskOfRun } from '../core/task.ts';
-import { answer, decideAsk, findEdges, findQuestions, findTask, inOrder, withoutDocuments } from './decide-ask.ts';
+import {
+  answerChanged,
+  answerSame,
+  decideAsk,
+  findEdges,
+  findQuestions,
+  findTask,
+  inOrder,
+  withoutDocuments,
+} from './decide-ask.ts';
 import { createSignal } from './signal.ts';
 
 export function openMemoryStore({ now = Date.now }: { now?: () => number } = {}): Store {
@@ -36,7 +45,7 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
       ready();
       const decision = decideAsk(state, ask, now());
       if (decision.kind === 'refused') return decision;
-      if (decision.kind === 'same') return answer(state, 'same', decision.about);
+      if (decision.kind === 'same') return answerSame(state, decision.about);
       state.apply(decision.facts);
       for (const change of decision.facts.changes) {
         for (const [name, text] of Object.entries(change.texts ?? {})) texts.set(`${change.task}/${name}`, text);
@@ -46,7 +55,7 @@ export function openMemoryStore({ now = Date.now }: { now?: () => number } = {})
       const told = graph === undefined ? facts : { ...facts, graph: withoutDocuments(graph) };
       records.push({ ...told, seq: records.length + 1 });
       written.raise();
-      return answer(state, 'changed', decision.facts.about);
+      return answerChanged(state, decision.facts);
     },
     async alive(run) {
       const task = state.task(taskOfRun(run) ?? '');

@@ -7,7 +7,7 @@ import type { Graph } from '../../core/graph.ts';
 import type { Facts } from '../../core/laws/decision.ts';
 import type { Answer, Ask } from '../../core/store.ts';
 import { dayOf } from '../../core/time.ts';
-import { answer, decideAsk } from '../decide-ask.ts';
+import { answerChanged, answerSame, decideAsk } from '../decide-ask.ts';
 import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
 import { storeFailure } from './failures.ts';
@@ -270,7 +270,7 @@ export function openEngine(options: EngineOptions): Engine {
       ready();
       const decision = decideAsk(folded.state, ask, now());
       if (decision.kind !== 'changed') {
-        const said = decision.kind === 'same' ? answer(folded.state, 'same', decision.about) : decision;
+        const said = decision.kind === 'same' ? answerSame(folded.state, decision.about) : decision;
         // What it was decided by may not be durable yet, and it has to be true after a crash too.
         await commit(journal.durable());
         return said;
@@ -282,7 +282,7 @@ export function openEngine(options: EngineOptions): Engine {
       // A law may name nodes without having looked at any.
       if (!folded.state.hasGraph && changesGraph(facts)) void folded.state.graph;
       folded.state.apply(decision.facts);
-      const said = answer(folded.state, 'changed', facts.about);
+      const said = answerChanged(folded.state, facts);
       await commit(journal.append(facts));
       return said;
     },
