@@ -10,11 +10,13 @@ import { makeWorld, type Ran, type TaskParts, taskOf, until, type World } from '
 
 type Pattern = NonNullable<TaskMessage['session']['workflow_pattern']>;
 
-/** Notes when each task begins and ends, and fails the ones that are told to. */
+/** Notes when each task begins and ends, waits for another to begin where the objective says `with-NAME`, and fails the ones that must. */
 const TIMED = [
   'P="$(cat)"; N=$(printf %s "$P" | sed -n "s/.*name-\\([a-z]*\\).*/\\1/p" | head -1)',
+  'W=$(printf %s "$P" | sed -n "s/.*with-\\([a-z]*\\).*/\\1/p" | head -1)',
   'echo "begin $N $(date +%s%3N)" >> log.txt',
-  'sleep 0.3',
+  'sleep 0.3; I=0',
+  'while [ -n "$W" ] && ! grep -q "^begin $W " log.txt && [ $I -lt 1000 ]; do sleep 0.02; I=$((I+1)); done',
   'echo "end $N $(date +%s%3N)" >> log.txt',
   'case "$P" in *must-fail*) exit 1;; esac',
   REPORT_DONE,
@@ -67,6 +69,7 @@ test('PARALLEL: disjoint write paths run at once, overlapping ones wait', async 
   const writes: Record<string, string> = { a: 'src', b: 'src/deep', c: 'srcs' };
   const all = await world.runAll(
     inSession(world, 'PARALLEL', ['a', 'b', 'c'], (name) => ({
+      ...(name === 'a' ? { objective: 'name-a with-c' } : {}),
       task: {
         access: {
           filesystem: { write_paths: [world.path(writes[name] ?? ''), world.path('log.txt.not')].slice(0, 1) },
@@ -93,7 +96,10 @@ test('PARALLEL: no more at once than there is room for', async () => {
 test('MAP_REDUCE: the last one after all the others, which run at once', async () => {
   const world = await makeWorld({ config: EMMA });
   emma(world, ...TIMED);
-  const all = await world.runAll(inSession(world, 'MAP_REDUCE', ['a', 'b', 'r']));
+  const objectives: Record<string, string> = { a: 'name-a with-b', b: 'name-b with-a', r: 'name-r' };
+  const all = await world.runAll(
+    inSession(world, 'MAP_REDUCE', ['a', 'b', 'r'], (name) => ({ objective: objectives[name] ?? '' })),
+  );
   expect(statusesOf(all)).toEqual(['done', 'done', 'done']);
   const { a, b, r } = timesOf(world);
   expect(overlap(a, b)).toBe(true);
