@@ -1,6 +1,6 @@
 /** The package as a user meets it: packed, installed in an empty folder without a network, and used. */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -38,6 +38,16 @@ function use(args: readonly string[], input = ''): SpawnSyncReturns<string> {
   return spawnSync(join(modules, '.bin', 'baton'), args, { cwd: home, encoding: 'utf8', input, env });
 }
 
+/** As npm has it: npm fetches a module anew whose programs are not linked. */
+function placeModule(name: string): void {
+  cpSync(join(ROOT, 'node_modules', name), join(modules, name), { recursive: true });
+  const { bin = {} } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as { bin?: object };
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  for (const [program, file] of Object.entries(typeof bin === 'string' ? { [name]: bin } : bin)) {
+    symlinkSync(join('..', name, String(file)), join(modules, '.bin', program));
+  }
+}
+
 beforeAll(() => {
   const npm = (args: readonly string[], cwd: string): string =>
     execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -47,10 +57,22 @@ beforeAll(() => {
   // Without a network: of all that is installed here, just what the package asks for is there for npm to find.
   mkdirSync(modules, { recursive: true });
   writeFileSync(join(home, 'package.json'), '{ "private": true, "type": "module" }');
-  for (const name of Object.keys(manifest.dependencies)) {
-    cpSync(join(ROOT, 'node_modules', name), join(modules, name), { recursive: true });
-  }
-  npm(['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', join(folder, packed.filename)], home);
+  for (const name of Object.keys(manifest.dependencies)) placeModule(name);
+  // An empty cache: what npm has kept of earlier installs depends on the machine and the user.
+  const cache = join(folder, 'cache');
+  npm(
+    [
+      'install',
+      '--cache',
+      cache,
+      '--offline',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      join(folder, packed.filename),
+    ],
+    home,
+  );
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
