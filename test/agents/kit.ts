@@ -22,6 +22,7 @@ import type { AgentKind } from '../../src/core/agent-kinds.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { startProgram } from '../../src/process/start.ts';
 import { type Ended, type Exit, MARK, type Program } from '../../src/process/types.ts';
+import { until } from '../helpers/until.ts';
 import type { MockModel } from '../real/mock-model.mjs';
 import { agentOf, ofKind, programAdapter, requestOf } from './reading.ts';
 
@@ -163,15 +164,6 @@ async function inTime<T>(work: Promise<T>, what: string): Promise<T> {
     return await Promise.race([work, limit]);
   } finally {
     late.abort();
-  }
-}
-
-/** Polls until it is so; fails loudly where it never is. */
-export async function until(what: string, isSo: () => boolean, limitMs = 20_000): Promise<void> {
-  const deadline = performance.now() + limitMs;
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`expected ${what} within ${limitMs} ms`);
-    await sleep(20);
   }
 }
 

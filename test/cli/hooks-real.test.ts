@@ -147,7 +147,6 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
       expect(prompts).toHaveLength(2);
       expect(prompts[1]).toContain(ASKED);
     },
-    60_000,
   );
 
   test('so it is in a run of Baton, whose sandbox may not show what is on PATH', async () => {
@@ -156,7 +155,7 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(answer.out).toContain('- Looked at all of it.');
     expect(answer.exit).toBe(0);
     expect(at.prompts().filter((prompt) => prompt.includes(ASKED))).toHaveLength(1);
-  }, 60_000);
+  });
 
   test('one that never gives a report is asked once and let go', async () => {
     const at = await stage({ work: [{ text: 'All done.' }], default: [{ text: 'I said that it is done.' }] });
@@ -164,13 +163,13 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(answer.exit).toBe(0);
     expect(resultOf(answer)).toBe('I said that it is done.');
     expect(at.prompts()).toHaveLength(2);
-  }, 60_000);
+  });
 
   test('one with a report is not asked', async () => {
     const at = await stage({ work: [{ text: `Done.\n\n${BLOCK}\n` }] });
     expect(resultOf(await at.run('claude', ['Do it. [[mock:work]]']))).toContain('[AOP:STATUS] success');
     expect(at.prompts()).toHaveLength(1);
-  }, 60_000);
+  });
 
   test('a sub-agent is asked too, and what it says at length reaches its parent as a block with a file', async () => {
     const input = {
@@ -196,7 +195,7 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(files).toHaveLength(1);
     expect(last).toContain(files[0]);
     expect(readFileSync(at.path(`.baton/hooks/details/${files[0]}`), 'utf8')).toContain(words.trim());
-  }, 60_000);
+  });
 
   test('a sub-agent of codex that says too much is asked for its report alone', async () => {
     const words = 'I saw a thing and then another. '.repeat(200);
@@ -214,7 +213,7 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(at.prompts().filter((prompt) => prompt.includes(ASKED))).toHaveLength(1);
     expect(at.bodies().some((body) => body.includes(ASKED) && body.includes(String(file)))).toBe(true);
     expect(readFileSync(at.path(`.baton/hooks/details/${file}`), 'utf8')).toContain(words.trim());
-  }, 60_000);
+  });
 
   test('what is compacted names the export of the tasks', async () => {
     const at = await stage({ default: [{ text: `<summary>It is so.</summary>\n\n${BLOCK}\n` }] });
@@ -226,7 +225,7 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(readFileSync(at.path(`.baton/hooks/context/${files[0]}`), 'utf8')).toMatch(
       /pending:\n +- TASK-.*Mend the roof/s,
     );
-  }, 60_000);
+  });
 
   test('removed, nobody is asked any more, and nothing is left', async () => {
     const at = await stage({ work: [{ text: 'All done.' }] });
@@ -234,5 +233,5 @@ describe.skipIf(missing.length > 0)('the hooks in the real programs', () => {
     expect(existsSync(at.path('.claude')) || existsSync(at.path('.codex'))).toBe(false);
     expect(resultOf(await at.run('claude', ['Do it. [[mock:work]]']))).toBe('All done.');
     expect(at.prompts()).toHaveLength(1);
-  }, 60_000);
+  });
 });

@@ -13,10 +13,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isDead, statOf } from '../../src/process/identity.ts';
 import { DESIGN, unsureOf } from '../helpers/asking.ts';
+import { until } from '../helpers/until.ts';
 import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
 import { batonHere } from './here.ts';
 
@@ -84,14 +84,6 @@ const events = async (): Promise<Json[]> =>
     .split('\n')
     .map((line) => JSON.parse(line) as Json);
 
-async function until(what: string, isSo: () => boolean, ms = 20_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!isSo()) {
-    if (Date.now() > end) throw new Error(`waited ${ms} ms for: ${what}`);
-    await sleep(50);
-  }
-}
-
 /** The architect has asked, and waits. */
 async function asked(): Promise<string> {
   const ran = await call('run', 'Design it', '--agent', 'architect');
@@ -146,7 +138,7 @@ describe('an approval gate', () => {
       error: { code: 'E_ANSWERED', message: expect.stringMatching(/approved \(go ahead\) by user at 2/) },
     });
     expect(await call('approve', 'ask-9')).toMatchObject({ exit: 4 });
-  }, 60_000);
+  });
 
   test('changes: its agent is told and asks again; rejected: called off', async () => {
     const task = await asked();
@@ -158,7 +150,7 @@ describe('an approval gate', () => {
     expect(await tasks()).toMatchObject([{ id: task, status: 'cancelled' }]);
     expect(await inbox()).toEqual([]);
     expect(existsSync(join(dir, 'builder.prompt'))).toBe(false);
-  }, 60_000);
+  });
 
   test('baton run --wait stays, and goes on with the next stage when it is approved', async () => {
     const ran = startBaton(['run', 'Design it', '--agent', 'architect', '--wait'], dir);
@@ -166,7 +158,7 @@ describe('an approval gate', () => {
     expect((await call('approve', 'ask-1')).exit).toBe(0);
     expect([await ran.ended, ran.err()]).toEqual([0, expect.stringContaining('builder')]);
     expect((await tasks()).map(({ status }) => status)).toEqual(['done', 'done']);
-  }, 60_000);
+  });
 
   test('an approval OUTPUT by a person, as the document has it, is the answer', async () => {
     await asked();
@@ -178,7 +170,7 @@ describe('an approval gate', () => {
     expect([late.exit, late.json()]).toMatchObject([3, { reason: expect.stringContaining('answered already') }]);
     const as = await batonHere(['send', '-', '--json', '--as', 'architect'], APPROVAL, dir);
     expect(as.exit).toBe(3);
-  }, 60_000);
+  });
 });
 
 describe('an uncertainty', () => {
@@ -225,7 +217,7 @@ describe('an uncertainty', () => {
     expect((await batonHere(['run', '-'], JSON.stringify(envelope), dir)).exit).toBe(0);
     expect(await inbox()).toEqual([]);
     expect(prompt('other')).toContain('P0 (Critical)');
-  }, 60_000);
+  });
 });
 
 describe('an agent', () => {
@@ -293,7 +285,7 @@ describe('an agent', () => {
     });
     // And the person still can.
     expect((await call('approve', 'ask-1')).exit).toBe(0);
-  }, 90_000);
+  });
 });
 
 describe.runIf(process.platform === 'linux')('a process that outlives its run', () => {
@@ -328,7 +320,7 @@ describe.runIf(process.platform === 'linux')('a process that outlives its run', 
     expect(await tasks()).toMatchObject([{ id: task, status: 'review' }]);
     // The person did not begin with the run.
     expect((await call('approve', 'ask-1')).exit).toBe(0);
-  }, 60_000);
+  });
 
   test('is ended, or answers nothing, where the agent itself has left it behind', async () => {
     // The parent is gone at once: whether the run finds it at its end depends on the moment of a look.
@@ -339,7 +331,7 @@ describe.runIf(process.platform === 'linux')('a process that outlives its run', 
     if (hasTried()) await refusedAs('unknown');
     expect(await tasks()).toMatchObject([{ id: task, status: 'review' }]);
     expect((await call('approve', 'ask-1')).exit).toBe(0);
-  }, 60_000);
+  });
 });
 
 test('a review and a failure stand there too, and are answered by their task', async () => {
@@ -356,4 +348,4 @@ test('a review and a failure stand there too, and are answered by their task', a
   expect((await call('approve', review)).out).toMatch(new RegExp(`${review} approved\\n.*done`));
   expect((await call('answer', lost, 'retry')).exit).toBe(0);
   expect(await tasks()).toMatchObject([{ status: 'done' }, { status: 'ready' }]);
-}, 60_000);
+});

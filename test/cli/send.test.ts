@@ -15,8 +15,8 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../helpers/until.ts';
 import { aof, event } from '../runtime/messages.ts';
 import { MAIN, type Ran, startBaton, stopStarted } from './baton.ts';
 import { batonHere } from './here.ts';
@@ -42,12 +42,6 @@ const show = async (id: string): Promise<Record<string, unknown>> =>
   (await batonHere(['task', 'show', id, '--json'], '', dir)).json();
 const events = async (id: string): Promise<{ type: string; by: string; detail: Record<string, unknown> }[]> =>
   (await show(id))['events'] as { type: string; by: string; detail: Record<string, unknown> }[];
-
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !isSo(); await sleep(50)) {
-    if (Date.now() > end) throw new Error(`waited for: ${what}`);
-  }
-}
 
 describe('as a person', () => {
   test('accepted, with the events that it led to', async () => {
@@ -185,7 +179,7 @@ env -u BATON_SOCKET ${await send('other.json')} > bare.out; echo $? >> bare.out
     cause: object;
   }[];
   expect(blocked).toMatchObject([{ cause: { message: 'no key' } }]);
-}, 30_000);
+});
 
 test('a run that hides is not the person, nor another run', async () => {
   const inReview = async (): Promise<string> => {
@@ -231,7 +225,7 @@ exec env -i PATH="$PATH" sh -c '${cli} task move ${other} done > bare.out 2>&1; 
   expect(out('orphan')).toMatch(/E_\w+[\s\S]*\n3\n$/);
   expect(out('bare')).toMatch(/E_\w+[\s\S]*\n3\n$/);
   expect((await show(other))['status']).toBe('review');
-}, 40_000);
+});
 
 const INITIALIZE = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
 
@@ -259,7 +253,7 @@ describe('the inbox', () => {
     expect((await show(id))['body']).toMatch(/user, in the inbox: before anybody looked[\s\S]*while it works/);
     work.child.kill('SIGTERM');
     await work.ended;
-  }, 30_000);
+  });
 
   test('what was put there while a run was live is not a person when the run has ended', async () => {
     const id = await add('--status', 'backlog');
@@ -279,7 +273,7 @@ describe('the inbox', () => {
     expect((await show(id))['status']).not.toBe('backlog');
     work.child.kill('SIGTERM');
     await work.ended;
-  }, 40_000);
+  });
 
   test('while a run is live nobody can tell who put it there', async () => {
     const id = await add('--status', 'backlog');
@@ -300,5 +294,5 @@ describe('the inbox', () => {
     writeFileSync(join(dir, 'stop'), '');
     work.child.kill('SIGTERM');
     await work.ended;
-  }, 30_000);
+  });
 });

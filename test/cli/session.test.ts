@@ -70,7 +70,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(all()).not.toMatch(/\x1b\[3\dm/);
     expect(read('.baton/history').split('\n').slice(0, 2)).toEqual(['#STATE:save:user:alice', '#STATE:load:user']);
     expect(statSync(join(dir, '.baton/history')).mode & 0o777).toBe(0o600);
-  }, 60_000);
+  });
 
   test('Ctrl-C ends a wait and not the session; what was typed meanwhile is done after it', async () => {
     const { type, shows, ended } = await begin();
@@ -86,7 +86,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await shows(PROMPT);
     type(`exit${enter}`);
     expect(await ended).toBe(0);
-  }, 60_000);
+  });
 
   test('a wait is woken by another process', async () => {
     const { type, shows, ended } = await begin();
@@ -97,7 +97,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await shows(PROMPT);
     type(ctrlD);
     expect(await ended).toBe(0);
-  }, 60_000);
+  });
 
   test('unread messages and what waits for a person are told before the prompt, once', async () => {
     await say('#DIRECT:orchestrator:the build is green', '--as', 'emma');
@@ -117,7 +117,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(later).not.toContain('Messages');
     type(ctrlD);
     expect(await ended).toBe(0);
-  }, 60_000);
+  });
 
   test('how answers are told holds for the session, and colours show what failed', async () => {
     const terminal = openTerminal(['session', 's'], dir);
@@ -134,7 +134,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await shows(/s> /);
     type(ctrlD);
     expect(await ended).toBe(0);
-  }, 60_000);
+  });
 
   test('the history is there the next time, and what looks like a secret is not in it', async () => {
     const first = await begin();
@@ -150,7 +150,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await second.shows(/v1\.1\.0\r\n/);
     second.type(ctrlD);
     await second.ended;
-  }, 60_000);
+  });
 });
 
 describe('from a pipe', () => {
@@ -225,7 +225,7 @@ describe('list and end', () => {
     expect((await batonHere(['session', 'list', '--json'], '', dir)).json()).toMatchObject([
       { id: 's', endedAt: null, keys: 1 },
     ]);
-  }, 30_000);
+  });
 
   test('what was exported is named, and what of the state is in no file', async () => {
     const save = async (...more: string[]): Promise<void> => {
@@ -246,7 +246,7 @@ describe('list and end', () => {
       cleared: { keys: ['kept', 'lost'], not_exported: ['lost'] },
       exported: [{ file: join(dir, 'more.ctx') }],
     });
-  }, 60_000);
+  });
 
   test('a session that there is not', async () => {
     await say('#VERSION');

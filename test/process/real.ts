@@ -2,7 +2,6 @@
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach } from 'vitest';
 import { isDead, statOf } from '../../src/process/identity.ts';
 import { startProgram } from '../../src/process/start.ts';
@@ -63,13 +62,7 @@ export function withText(text: string): number[] {
     });
 }
 
-export async function until(what: string, isSo: () => boolean, ms = 10_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!isSo()) {
-    if (Date.now() > end) throw new Error(`waited ${ms} ms for: ${what}`);
-    await sleep(10);
-  }
-}
+export { until } from '../helpers/until.ts';
 
 export async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   let text = '';

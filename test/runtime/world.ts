@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach } from 'vitest';
 import { tasksOfMessages } from '../../src/cli/new-tasks.ts';
 import { configOf } from '../../src/core/config.ts';
@@ -322,10 +321,4 @@ let lastSleep = 0;
 export const newSleep = (): string =>
   `${5000 + (process.pid % 1000)}.${Date.now() % 1e6}${String(++lastSleep).padStart(3, '0')}`;
 
-export async function until(what: string, isSo: () => boolean, ms = 20_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!isSo()) {
-    if (Date.now() > end) throw new Error(`waited ${ms} ms for: ${what}`);
-    await sleep(20);
-  }
-}
+export { until } from '../helpers/until.ts';

@@ -10,6 +10,7 @@ import {
   listen,
   type Tokens,
 } from '../../src/server/http/index.ts';
+import { PATIENCE_MS } from '../helpers/until.ts';
 import { makeWorld, type World, type WorldOptions } from '../runtime/world.ts';
 
 export const PERSON = 'person-token-of-the-test-0123456789abcdefghi';
@@ -173,7 +174,7 @@ export async function listenTo(world: ApiWorld, path: string, options: CallOptio
     comments,
     ended,
     async until(fits) {
-      const deadline = Date.now() + 10_000;
+      const deadline = Date.now() + PATIENCE_MS;
       while (!fits()) {
         if (Date.now() > deadline) throw new Error(`it did not come: ${JSON.stringify(events.slice(-3))}`);
         await new Promise<void>((resolve) => {

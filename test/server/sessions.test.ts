@@ -102,12 +102,7 @@ describe('POST /v1/sessions/ID/do', () => {
     const world = await talking();
     const waiting = said(world, 'a', { line: '#WAIT:built:60', as: 'qa' });
     const waiters = async (): Promise<number> => Object.keys((await world.store.session('a'))?.waiters ?? {}).length;
-    const until = async (count: number): Promise<void> => {
-      for (const end = Date.now() + 10_000; (await waiters()) !== count; ) {
-        if (Date.now() > end) throw new Error(`expected ${count} to wait, got ${await waiters()}`);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    };
+    const until = (count: number): Promise<void> => expect.poll(waiters).toBe(count);
     await until(1);
     expect((await said(world, 'a', { line: '#SIGNAL:built:true' })).body.reply).toBe('signaled:1');
     expect((await waiting).body.reply).toMatch(/^ready/);

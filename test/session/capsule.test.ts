@@ -102,5 +102,5 @@ describe.skipIf(missing.length > 0)('two real programs', () => {
     expect(prompt).toContain(`${first.id}: - It is made.`);
     expect(prompt).toContain('context/final.ctx');
     expect(prompt).not.toContain('QUINCE');
-  }, 120_000);
+  });
 });

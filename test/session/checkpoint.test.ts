@@ -165,7 +165,7 @@ describe('tasks', () => {
     await working;
     expect(scene.alive()).toEqual([]);
     expect([scene.read('busy.txt'), scene.read('late.txt')]).toEqual([null, null]);
-  }, 60_000);
+  });
 });
 
 describe('what stands against it', () => {

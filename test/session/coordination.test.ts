@@ -7,6 +7,7 @@ import { watchRuns } from '../../src/runtime/run-watch.ts';
 import { CHANNELS } from '../../src/session/commands/mail.ts';
 import { openFeed } from '../../src/session/feed.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
+import { until } from '../helpers/until.ts';
 import { SESSION, type Talk, type TalkOptions, talk, voiceOf } from './talk.ts';
 
 const open: Talk[] = [];
@@ -49,12 +50,8 @@ async function soon<T>(waits: Promise<T>): Promise<T> {
 
 /** Until somebody waits in the session. */
 async function untilWaiting({ store }: Talk, count = 1): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    if (Object.keys((await store.session(SESSION))?.waiters ?? {}).length >= count) return;
-    if (Date.now() > deadline) throw new Error('nobody waits');
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
+  const waiters = async (): Promise<number> => Object.keys((await store.session(SESSION))?.waiters ?? {}).length;
+  await until('somebody waits', async () => (await waiters()) >= count);
 }
 
 describe('#LOCK', () => {

@@ -2,9 +2,9 @@
  * The examples of the shared agent protocol, line by line as it writes them, on a real repository: each reply has the document's form. Where its
  * example and its rules disagree (an answer longer than its limit), the rule holds.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
+import { until } from '../helpers/until.ts';
 import { makeScene, type Scene } from './scene.ts';
 import { SESSION, voiceOf } from './talk.ts';
 
@@ -77,7 +77,7 @@ describe('the examples', () => {
     ]);
     const waiting = at.as(voiceOf('TestAgent'), '#WAIT:dev_complete:300');
     const waiters = async (): Promise<number> => Object.keys((await at.store.session(SESSION))?.waiters ?? {}).length;
-    for (const end = Date.now() + 10_000; (await waiters()) === 0 && Date.now() < end; ) await sleep(5);
+    await until('one waits', async () => (await waiters()) > 0);
     expect(await at.as(voiceOf('DevAgent'), '#SIGNAL:dev_complete:true')).toBe('signaled:1');
     expect(await waiting).toBe('ready');
     await script(at, [

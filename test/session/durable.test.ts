@@ -7,6 +7,7 @@ import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { logOf } from '../../src/session/log.ts';
 import { openStore } from '../../src/store/open.ts';
+import { until } from '../helpers/until.ts';
 import { type Talk, talk } from './talk.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -120,10 +121,8 @@ test('a wait in one process is woken by a signal from another, also when the fir
   const ready = waiter.say('#WAIT:dev_complete:60');
   const lock = other.say('#WAIT:x:60');
   const store = await openStore(dir);
-  const deadline = Date.now() + 20_000;
-  while (Object.keys((await store.session('s'))?.waiters ?? {}).length < 2 && Date.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  const waiters = async (): Promise<number> => Object.keys((await store.session('s'))?.waiters ?? {}).length;
+  await until('both wait', async () => (await waiters()) === 2);
   owner.child.kill('SIGKILL');
   await owner.ended;
   const last = speaker(dir, 'c');

@@ -5,6 +5,7 @@ import { readCommand } from '../../src/protocol/command/index.ts';
 import { interpret, MOST_LINE, type NaturalContext } from '../../src/session/natural.ts';
 import { KEYWORDS, RULES } from '../../src/session/phrases.ts';
 import { compile } from '../../src/session/phrases-rule.ts';
+import { cpuMs } from '../helpers/cpu.ts';
 import { countTokens } from '../protocol/command/samples.ts';
 import { CONTEXT, FRESH, KNOWN_MISSES, MODES, PHRASINGS, UNCLEAR, UNCLEAR_AT_FIRST } from './phrasings.ts';
 
@@ -255,11 +256,7 @@ function alternatives(source: string): string[] {
 }
 
 describe('time', () => {
-  const took = (line: string): number => {
-    const start = performance.now();
-    interpret(line, CONTEXT);
-    return performance.now() - start;
-  };
+  const took = (line: string): number => cpuMs(() => interpret(line, CONTEXT));
   test('a long line is not read at all', () => {
     for (const word of [
       'ask emma to fix ',

@@ -1,6 +1,7 @@
 /** Tasks that say they write the same place do not run side by side; nothing is lost while they wait. */
 import { describe, expect, test } from 'vitest';
 import { createState } from '../../../src/core/state.ts';
+import { cpuMs } from '../../helpers/cpu.ts';
 import { createWorld, id, LEASE, RUNTIME } from './world.ts';
 
 const CLAIM = { type: 'task.claim', claimer: { agent: 'emma' }, leaseMs: LEASE } as const;
@@ -138,10 +139,11 @@ test('ten thousand that wait for one do not slow down who asks', () => {
   world.add(...Array.from({ length: 10_000 }, () => ({ writes: ['/w/x'] })));
   world.claim();
   world.add(...Array.from({ length: 2_000 }, () => ({})));
-  const start = performance.now();
-  for (let i = 0; i < 2_000; i++) world.claim();
+  const spent = cpuMs(() => {
+    for (let i = 0; i < 2_000; i++) world.claim();
+  });
   // They are looked at once, not once for every claim: that would be twenty million times.
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(spent).toBeLessThan(2_000);
   expect(world.next()).toBeUndefined();
 });
 

@@ -1,6 +1,7 @@
 /** Variables that are filled in while a line is decoded: within a parameter, held to its form, and nothing beside it. */
 import { describe, expect, test } from 'vitest';
 import { readCommand, substitute } from '../../../src/protocol/command/index.ts';
+import { cpuMs } from '../../helpers/cpu.ts';
 
 const read = (line: string, values: Record<string, string> = {}) => {
   const variables = new Map(Object.entries(values));
@@ -37,8 +38,9 @@ describe('a variable', () => {
 });
 
 test('a hundred thousand of them are read once', () => {
-  const began = performance.now();
-  read(`#STATE:save:k:${'{{A:-'.repeat(100_000)}`);
-  read(`#STATE:save:k:${'{{A:-b}}:'.repeat(50_000)}`);
-  expect(performance.now() - began).toBeLessThan(3_000);
+  const spent = cpuMs(() => {
+    read(`#STATE:save:k:${'{{A:-'.repeat(100_000)}`);
+    read(`#STATE:save:k:${'{{A:-b}}:'.repeat(50_000)}`);
+  });
+  expect(spent).toBeLessThan(3_000);
 });

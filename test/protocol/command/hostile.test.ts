@@ -12,10 +12,11 @@ import {
   readVariables,
   substitute,
 } from '../../../src/protocol/command/index.ts';
+import { cpuMs } from '../../helpers/cpu.ts';
 import { anyText, countTokens } from './samples.ts';
 
 const MEGABYTE = 1_000_000;
-/** What is linear takes a fraction of this; what is quadratic takes minutes. */
+/** Of the processor. What is linear takes a fraction of this; what is quadratic takes minutes. */
 const SOON = 4_000;
 
 const fill = (unit: string, length = MEGABYTE): string => unit.repeat(Math.ceil(length / unit.length));
@@ -57,11 +58,7 @@ const starts = [
   '#STATE',
 ];
 
-function soon(work: () => void): void {
-  const started = performance.now();
-  work();
-  expect(performance.now() - started).toBeLessThan(SOON);
-}
+const soon = (work: () => void): void => expect(cpuMs(work)).toBeLessThan(SOON);
 
 test('no text makes decoding or encoding throw', () => {
   fc.assert(

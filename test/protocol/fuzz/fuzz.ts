@@ -2,6 +2,7 @@
 import { convert } from '../../../src/protocol/convert.ts';
 import { detect } from '../../../src/protocol/detect.ts';
 import { TARGETS } from '../../../src/protocol/dialects.ts';
+import { cpuMs } from '../../helpers/cpu.ts';
 import { type Random, seeded } from '../../helpers/random.ts';
 import { examine } from './examine.ts';
 import { corpus, mutant, type Pump, pump, pumped } from './generate.ts';
@@ -70,14 +71,12 @@ function slower(of: Pump): Finding | null {
 
 const CONTEXT = { now: '2026-03-01T09:00:00.000Z', workspaceRoot: '/ws', sessionId: 'S-1', taskId: 'TASK-001' };
 
-/** What reading and converting a text costs the processor, in milliseconds; not what the clock says, since others work here too. */
-export function cost(text: string): number {
-  const began = process.cpuUsage();
-  const found = detect(text);
-  for (const target of TARGETS) convert(found, target, CONTEXT);
-  const { user, system } = process.cpuUsage(began);
-  return (user + system) / 1000;
-}
+/** What reading and converting a text costs. */
+export const cost = (text: string): number =>
+  cpuMs(() => {
+    const found = detect(text);
+    for (const target of TARGETS) convert(found, target, CONTEXT);
+  });
 
 /** The kind of a finding: what it says before it shows anything. */
 const rule = (why: string): string => why.slice(0, 25);

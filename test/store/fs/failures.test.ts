@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { BatonError } from '../../../src/core/errors.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
 import { openStore } from '../../../src/store/open.ts';
+import { PATIENCE_MS } from '../../helpers/until.ts';
 import { ALL_WRITES, failingDisk } from './failing-disk.ts';
 import { add, all, temporaryFolder } from './folder.ts';
 
@@ -176,7 +177,7 @@ test('a data folder that is thrown away does not come back', async () => {
   const store = await openFsStore(dir, { watch: true });
   await add(store);
   await store.settled();
-  await vi.waitFor(() => expect(existsSync(join(dir, 'tasks', 'done'))).toBe(true), { timeout: 20_000 });
+  await vi.waitFor(() => expect(existsSync(join(dir, 'tasks', 'done'))).toBe(true), { timeout: PATIENCE_MS });
   rmSync(dir, { recursive: true });
   expect(await codeOf(add(store))).toMatch(/^E_STORE_/);
   await store.close().catch(() => {});

@@ -5,9 +5,11 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../../src/core/store.ts';
 import type { Task, TaskStatus } from '../../../src/core/task.ts';
 import { openFsStore } from '../../../src/store/fs/store.ts';
+import { PATIENCE_MS } from '../../helpers/until.ts';
 import { add, all, claim, move, RUNTIME, sent, temporaryFolder } from './folder.ts';
 
-const eventually = <T>(check: () => Promise<T> | T): Promise<T> => vi.waitFor(check, { timeout: 20_000, interval: 20 });
+const eventually = <T>(check: () => Promise<T> | T): Promise<T> =>
+  vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 });
 
 async function opened(watch = true): Promise<{ dir: string; store: Store }> {
   const dir = temporaryFolder();

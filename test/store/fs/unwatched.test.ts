@@ -5,11 +5,13 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../../src/core/store.ts';
 import type { Disk } from '../../../src/store/fs/disk.ts';
 import { type FsOptions, openFsStore } from '../../../src/store/fs/store.ts';
+import { PATIENCE_MS } from '../../helpers/until.ts';
 import { failingDisk } from './failing-disk.ts';
 import { add, all, temporaryFolder } from './folder.ts';
 
 const OLD = new Date('2026-01-01T00:00:00Z');
-const eventually = <T>(check: () => Promise<T> | T): Promise<T> => vi.waitFor(check, { timeout: 20_000, interval: 20 });
+const eventually = <T>(check: () => Promise<T> | T): Promise<T> =>
+  vi.waitFor(check, { timeout: PATIENCE_MS, interval: 20 });
 const titles = async (store: Store): Promise<string[]> => (await all(store.tasks())).map(({ title }) => title);
 const ready = (dir: string): string => join(dir, 'tasks', 'ready');
 

@@ -4,8 +4,8 @@ import { fork } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
+import { until } from '../../helpers/until.ts';
 import type { WorkerOptions } from './worker.ts';
 
 export interface Worker {
@@ -103,12 +103,7 @@ export async function start(folder: Partial<Folder>, { under, uid, env, ...more 
 
 export const isOwner = (worker: Worker): boolean => !worker.isGone && worker.roles.at(-1) === 'owner';
 
-/** Waits for a condition, with a limit that only something broken reaches. */
-export async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 150_000; !isSo(); await sleep(5)) {
-    if (Date.now() > end) throw new Error(`still waiting until ${what}`);
-  }
-}
+export { until };
 
 /** After each test: no process and no file of it is left. */
 export async function cleanUp(): Promise<void> {

@@ -19,6 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { TASK_STATUSES } from '../../../src/core/task.ts';
 import { type WatchOptions, watchTree } from '../../../src/store/fs/tree/watch.ts';
+import { PATIENCE_MS } from '../../helpers/until.ts';
 import { program } from './built.ts';
 
 let root: string;
@@ -37,7 +38,7 @@ const start = (options: WatchOptions = {}): void => {
     options,
   ));
 };
-const until = (condition: () => void): Promise<void> => vi.waitFor(condition, { timeout: 30_000, interval: 10 });
+const until = (condition: () => void): Promise<void> => vi.waitFor(condition, { timeout: PATIENCE_MS, interval: 10 });
 const untilSeen = (path: string): Promise<void> => until(() => expect(seen).toContain(path));
 
 beforeEach(() => {
