@@ -51,6 +51,8 @@ export interface AnsweredItem {
   /** The tasks that it made. */
   readonly made: readonly Task[];
   readonly nodes: readonly Node[];
+  /** The names of the events that it put into the journal. */
+  readonly events: readonly string[];
 }
 
 /** As other programs read it: the item, with its answer and what came of it. */
@@ -163,6 +165,7 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
     task,
     made: answer.tasks.filter((one) => one.id !== before?.id),
     nodes: answer.nodes ?? [],
+    events: (answer.events ?? []).map(({ type }) => type),
   };
 }
 
@@ -227,7 +230,8 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   const [node = null] = answer.nodes ?? [];
   const said = { status, text, comment, by: by.name, at: isoTime(parts.now()), node: node?.id ?? null };
   const output = await outputOf(store, last, task.id);
-  return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node] };
+  const events = (answer.events ?? []).map(({ type }) => type);
+  return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node], events };
 }
 
 /** Whoever asked gets the answer: a task that anybody may take goes back to the one who had it. */

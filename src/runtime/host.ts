@@ -72,7 +72,7 @@ export interface Host {
   /** Where all messages go. */
   readonly router: CodedRouter;
   /** Who looks at the evidence for a claim of a task that nobody supervises; told by whoever can (`verdict.ts`). */
-  judge: ((task: Task) => Promise<unknown>) | null;
+  judge: ((task: Task) => Promise<readonly string[]>) | null;
   /** Who takes a person's answers that come by message; told by whoever can (`taking.ts`). */
   answer: NonNullable<RouterOptions['answer']> | null;
   /** Who understands the session language, for the doors of runs; told by whoever can, as it stands above the runtime. */
@@ -131,7 +131,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       runs,
       dir,
       workspace,
-      judge: async (task) => host.judge?.(task),
+      judge: async (task) => (await host.judge?.(task)) ?? [],
       answer: (word, by) => {
         if (host.answer !== null) return host.answer(word, by);
         throw new BatonError('E_USAGE', `nobody takes an answer to ${word.id} here`, 'try: baton inbox');

@@ -2,13 +2,23 @@
 import { isRunning, type Task, type TaskPriority } from '../core/task.ts';
 import type { EventMessage } from '../protocol/aop2/schema.ts';
 import { isPerson } from './route-who.ts';
-import { type Answered, accepted, ignored, no, note, type RouterOptions, reject, type Said } from './routed.ts';
+import {
+  type Answered,
+  accepted,
+  committed,
+  ignored,
+  no,
+  note,
+  type RouterOptions,
+  reject,
+  type Said,
+} from './routed.ts';
 
 /** The contract's measure for PROGRESS_UPDATE (aop2 §6.2). */
 const RECORD_EVERY_MS = 30_000;
 
 /** When the progress of a run was last written down, and what came since. */
-export type Told = Map<string, { at: number; waiting: (() => Promise<void>) | null }>;
+export type Told = Map<string, { at: number; waiting: (() => Promise<unknown>) | null }>;
 
 export const isSignOfLife = ({ event }: EventMessage): boolean => event === 'HEARTBEAT' || event === 'PROGRESS_UPDATE';
 
@@ -26,7 +36,7 @@ export async function takeSign(options: RouterOptions, told: Told, said: Said, t
   const event = said.message.value as EventMessage;
   if (event.event !== 'PROGRESS_UPDATE') return accepted(task.id, []);
   const { percentage, current_phase, current_checkpoint, message } = event.progress ?? {};
-  const write = (): Promise<void> =>
+  const write = (): Promise<readonly string[]> =>
     note(
       options,
       said,
@@ -47,14 +57,13 @@ async function coalesce(
   { now }: RouterOptions,
   told: Told,
   run: string,
-  write: () => Promise<void>,
+  write: () => Promise<readonly string[]>,
   task: string,
 ): Promise<Answered> {
   const last = told.get(run);
   if (last === undefined || now() - last.at >= RECORD_EVERY_MS) {
     told.set(run, { at: now(), waiting: null });
-    await write();
-    return accepted(task, ['run.progress']);
+    return accepted(task, await write());
   }
   if (last.waiting === null) {
     const timer = setTimeout(
@@ -99,5 +108,5 @@ export async function takeEvent(options: RouterOptions, said: Said, task: Task, 
   });
   if (answer.kind === 'refused') return reject(options, said, task, answer.refusal);
   if (answer.kind === 'same') return accepted(task.id, [], `${task.id} is ${task.priority} already`);
-  return accepted(task.id, ['task.edited', 'task.escalated']);
+  return accepted(task.id, committed(answer));
 }

@@ -26,6 +26,7 @@ import { isPerson, notTheirs } from './route-who.ts';
 import {
   type Answered,
   accepted,
+  committed,
   ignored,
   messageIdOf,
   no,
@@ -166,8 +167,8 @@ async function addChild(
   const id = answer.tasks[0]?.id ?? null;
   if (answer.kind === 'same') return accepted(id, [], `the message ${messageId} was taken before; it acts once`);
   const detail = { ...originOf(said), parentId: parent.id, toAgent: envelope.toAgent };
-  await note(options, said, RECEIVED, { task: id ?? parent.id }, detail, messageId);
-  return accepted(id, [RECEIVED, 'task.created', 'delegation.requested']);
+  const received = await note(options, said, RECEIVED, { task: id ?? parent.id }, detail, messageId);
+  return accepted(id, [...committed(answer), ...received]);
 }
 
 /** A child that was made before gets what it is handed. */
@@ -208,9 +209,9 @@ async function handOver(
   });
   if (answer.kind === 'refused') return refuseHandoff(options, said, parent, answer.refusal);
   const detail = { parentId: parent.id, depth: child.depth, toAgent: envelope.toAgent };
-  await note(options, said, RECEIVED, { task: child.id }, originOf(said), messageId);
-  await note(options, said, 'delegation.requested', { task: child.id }, detail);
-  return accepted(child.id, [RECEIVED, 'task.edited', 'delegation.requested']);
+  const received = await note(options, said, RECEIVED, { task: child.id }, originOf(said), messageId);
+  const requested = await note(options, said, 'delegation.requested', { task: child.id }, detail);
+  return accepted(child.id, [...committed(answer), ...received, ...requested]);
 }
 
 const handoffFor = (envelope: HandoffRequestEnvelope, taskId: string, parent: Task, from: string): Handoff => ({
@@ -276,12 +277,13 @@ async function refuseHandoff(
   const rejected = await reject(options, said, parent, refusal);
   const about = { task: parent?.id, run: said.sender.run };
   const detail = { code: refusal.code, reason: refusal.message, toAgent: envelope.toAgent, answer };
-  await note(options, said, 'delegation.rejected', about, detail);
-  if (warns) await note(options, said, WARNING, about, { ...originOf(said), reason: refusal.message });
+  const told = await note(options, said, 'delegation.rejected', about, detail);
+  const warning = { ...originOf(said), reason: refusal.message };
+  const warned = warns ? await note(options, said, WARNING, about, warning) : [];
   return {
     ...rejected,
     reason: `handoff.rejected: ${refusal.message}`,
-    events: [...rejected.events, 'delegation.rejected', ...(warns ? [WARNING] : [])],
+    events: [...rejected.events, ...told, ...warned],
   };
 }
 
@@ -306,8 +308,7 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
     );
     if (isTold) return accepted(child.id, [], `${by} has accepted ${child.id} before`);
     const detail = { ...originOf(said), agent: by, parentId: child.parentId };
-    await note(options, said, 'delegation.accepted', about, detail, messageId);
-    return accepted(child.id, ['delegation.accepted']);
+    return accepted(child.id, await note(options, said, 'delegation.accepted', about, detail, messageId));
   }
   const reason =
     typeof payload['reason'] === 'string' && payload['reason'] !== ''
@@ -318,17 +319,17 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
   if (child.status !== to) {
     const moved = await store.send({ message: { type: 'task.move', id: child.id, to, reason }, by: sender.actor });
     if (moved.kind === 'refused') return reject(options, said, child, moved.refusal);
-    events.push('task.transitioned');
+    events.push(...committed(moved));
   }
   // It is not theirs: it must not come back to them.
   if (to === 'ready' && child.routing.agent !== null) {
-    await store.send({ message: { type: 'task.edit', id: child.id, routing: { agent: null } }, by: sender.actor });
-    events.push('task.edited');
+    const message = { type: 'task.edit', id: child.id, routing: { agent: null } } as const;
+    events.push(...committed(await store.send({ message, by: sender.actor })));
   }
   if (child.status === to && events.length === 0) return accepted(child.id, [], `${child.id} is ${to} already`);
   const detail = { ...originOf(said), agent: by, parentId: child.parentId, reason, to };
-  await note(options, said, 'delegation.rejected', about, detail, messageId);
-  return accepted(child.id, [...events, 'delegation.rejected']);
+  const rejected = await note(options, said, 'delegation.rejected', about, detail, messageId);
+  return accepted(child.id, [...events, ...rejected]);
 }
 
 /** An aop2 TASK: of a run a child, of anybody else a task. */
@@ -389,8 +390,8 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   });
   if (answer.kind === 'refused') return refuseTask(options, said, parent, answer.refusal);
   const id = answer.tasks[0]?.id ?? null;
-  await note(options, said, RECEIVED, id === null ? {} : { task: id }, originOf(said));
-  return accepted(id, [RECEIVED, 'task.created', ...(parent === undefined ? [] : ['delegation.requested'])]);
+  const received = await note(options, said, RECEIVED, id === null ? {} : { task: id }, originOf(said));
+  return accepted(id, [...committed(answer), ...received]);
 }
 
 async function refuseTask(
@@ -402,12 +403,7 @@ async function refuseTask(
   const rejected = await reject(options, said, parent, refusal);
   if (parent === undefined && said.sender.run === null) return rejected;
   const { code, message: reason } = refusal;
-  await note(
-    options,
-    said,
-    'delegation.rejected',
-    { task: parent?.id, run: said.sender.run },
-    { ...originOf(said), code, reason },
-  );
-  return { ...rejected, events: [...rejected.events, 'delegation.rejected'] };
+  const about = { task: parent?.id, run: said.sender.run };
+  const told = await note(options, said, 'delegation.rejected', about, { ...originOf(said), code, reason });
+  return { ...rejected, events: [...rejected.events, ...told] };
 }

@@ -12,10 +12,10 @@ import { isPerson } from './route-who.ts';
 import {
   type Answered,
   accepted,
+  committed,
   messageIdOf,
   no,
   originOf,
-  RECEIVED,
   type RouterOptions,
   reject,
   type Said,
@@ -92,7 +92,7 @@ export async function takeNews(options: RouterOptions, bodies: Bodies, said: Sai
     now,
     report,
   );
-  return { ...taken, events: [...new Set([...(logged?.events ?? []), ...taken.events])] };
+  return { ...taken, events: [...(logged?.events ?? []), ...taken.events] };
 }
 
 async function write(
@@ -133,7 +133,7 @@ async function write(
       const isElsewhere = to !== undefined && after !== undefined && after.status !== to;
       return accepted(
         task.id,
-        [RECEIVED, ...(to === undefined || to === task.status ? [] : ['task.transitioned'])],
+        committed(answer),
         isElsewhere ? (after.cause?.message ?? `${task.id} is ${after.status}`) : null,
       );
     }

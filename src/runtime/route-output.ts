@@ -17,6 +17,7 @@ import { isPerson, isWatched } from './route-who.ts';
 import {
   type Answered,
   accepted,
+  committed,
   nameOf,
   no,
   note,
@@ -165,25 +166,18 @@ async function acceptAll(
   const answers: Answered[] = [];
   for (const [i, one] of said.entries()) {
     const isLast = i === said.length - 1;
-    const events = [RECEIVED, ...(isSame ? [] : eventsOf(one.message, isLast ? applied : null))];
-    await note(options, one, RECEIVED, { task: isLast ? (task ?? undefined) : undefined }, originOf(one));
+    const received = await note(
+      options,
+      one,
+      RECEIVED,
+      { task: isLast ? (task ?? undefined) : undefined },
+      originOf(one),
+    );
+    // All of them were recorded together; the last answer tells what.
+    const events = [...(isLast && applied.kind === 'applied' ? committed(applied.answer) : []), ...received];
     answers.push(accepted(isLast ? task : null, events, isLast ? toldOf(applied, isSame) : null));
   }
   return answers;
-}
-
-const EVENTS: Readonly<Record<string, string>> = {
-  add_node: 'node.added',
-  update_node: 'node.updated',
-  add_edge: 'edge.added',
-  update_edge: 'edge.updated',
-};
-
-function eventsOf({ value, kind }: Message, applied: Exclude<Applied, { kind: 'refused' }> | null): string[] {
-  const own = kind === 'GRAPH_UPDATE' ? [EVENTS[String(kindOf(value))] ?? 'node.updated'] : [];
-  if (applied?.kind !== 'applied') return own;
-  const asked = applied.questions.some(({ answer }) => answer === null) ? ['question.opened'] : [];
-  return [...own, ...asked, ...(applied.next === null ? [] : ['task.created', 'stage.handed'])];
 }
 
 function toldOf(applied: Exclude<Applied, { kind: 'refused' }>, isSame: boolean): string | null {
@@ -252,9 +246,8 @@ async function answerOne(options: RouterOptions, said: Said): Promise<Answered> 
       said.sender.actor,
     );
     const task = answered.made[0]?.id ?? answered.task?.id ?? null;
-    const more = answered.made.length === 0 ? [] : ['task.created', 'stage.handed'];
-    await note(options, said, RECEIVED, { task: task ?? undefined }, originOf(said));
-    return accepted(task, [RECEIVED, 'question.answered', ...more], `${answered.item.id} is answered: ${status}`);
+    const received = await note(options, said, RECEIVED, { task: task ?? undefined }, originOf(said));
+    return accepted(task, [...answered.events, ...received], `${answered.item.id} is answered: ${status}`);
   } catch (cause) {
     // What is refused is answered; a store that fails throws on.
     if (!(cause instanceof BatonError)) throw cause;
@@ -276,17 +269,17 @@ export async function takeOfRun(options: RouterOptions, said: Said, own: Task): 
       const why = no(code ?? 'E_SCHEMA_VALIDATION', reason ?? `${nameOf(message)} was not taken`);
       return reject(options, said, own, why);
     }
-    await note(options, said, RECEIVED, about, kept);
-    return accepted(own.id, [RECEIVED], `${run?.id} has said it; it counts when the run ends`);
+    const events = await note(options, said, RECEIVED, about, kept);
+    return accepted(own.id, events, `${run?.id} has said it; it counts when the run ends`);
   }
   if (run !== null && isWatched(run)) {
     const late = no('E_STALE_RUN', TOO_LATE);
     if (await isHeardOut(options.store, own)) return reject(options, said, own, late);
     const letter = newId();
     // Whoever watches over it reads the journal; it may have been over before that was written.
-    await note(options, said, RECEIVED, about, { ...kept, forward: true, letter, message });
+    const events = await note(options, said, RECEIVED, about, { ...kept, forward: true, letter, message });
     if (await isHeardOut(options.store, own, letter)) return reject(options, said, own, late);
-    return accepted(own.id, [RECEIVED], `handed to ${run.id}; it counts when the run ends`);
+    return accepted(own.id, events, `handed to ${run.id}; it counts when the run ends`);
   }
   const speaker = { by: said.sender.actor, from: whoIs(said.sender), task: own, run: null };
   const applied = await applyGraph(partsOf(options), heardOf([message]), speaker);

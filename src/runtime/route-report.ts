@@ -17,6 +17,7 @@ import { isWatched, staleRun } from './route-who.ts';
 import {
   type Answered,
   accepted,
+  committed,
   ignored,
   keptReport,
   messageIdOf,
@@ -43,12 +44,13 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
   if (named !== null && named !== run?.id) {
     return reject(options, said, task, staleRun(task, named), { report: keptReport(report) });
   }
-  const missing = await missingRefs(options, task, report);
-  for (const ref of missing) {
+  const warned: string[] = [];
+  for (const ref of await missingRefs(options, task, report)) {
     const reason = `${ref} is referred to, and it is not there`;
-    await note(options, said, WARNING, { task: task.id, run: run?.id }, { ...originOf(said), reason });
+    warned.push(
+      ...(await note(options, said, WARNING, { task: task.id, run: run?.id }, { ...originOf(said), reason })),
+    );
   }
-  const warned = missing.length > 0 ? [WARNING] : [];
   const claim = {
     ...originOf(said),
     outcome: report.outcome,
@@ -74,8 +76,9 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         );
       }
       // Acknowledged means on disk: a run whose Baton dies is resumed with what it had said.
-      await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim, messageId);
-      return accepted(task.id, [...warned, RECEIVED], `${run.id} has said how it ended; that is judged when it ends`);
+      const received = await note(options, said, RECEIVED, { task: task.id, run: run.id }, claim, messageId);
+      const told = `${run.id} has said how it ended; that is judged when it ends`;
+      return accepted(task.id, [...warned, ...received], told);
     }
     if (isWatched(run)) {
       const late = no('E_STALE_RUN', TOO_LATE);
@@ -83,7 +86,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         return reject(options, said, task, late, { report: keptReport(report) });
       const letter = newId();
       // Whoever watches over it reads the journal.
-      await note(
+      const received = await note(
         options,
         said,
         RECEIVED,
@@ -93,7 +96,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
       );
       // It may have been over before that was written.
       if (await isHeardOut(options.store, task, letter)) return reject(options, said, task, late);
-      return accepted(task.id, [...warned, RECEIVED], `handed to ${run.id}, which is judged when it ends`);
+      return accepted(task.id, [...warned, ...received], `handed to ${run.id}, which is judged when it ends`);
     }
   }
 
@@ -117,14 +120,16 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
     return reject(options, said, task, answer.refusal, { report: keptReport(report) });
   }
   if (answer.kind === 'same') return accepted(task.id, warned, `${task.id} is ${task.status} already`);
-  const events = [...warned, RECEIVED, 'run.reported', 'task.transitioned'];
+  const events = [...warned, ...committed(answer)];
   const after = answer.tasks[0];
-  if (after?.status !== 'review' || options.judge === undefined) return accepted(task.id, events);
-  await options.judge(after);
-  const judged = await options.store.find(task.id);
-  if (judged?.status === 'done') events.push('run.judged', 'task.transitioned');
-  return accepted(task.id, events);
+  if (after?.status !== 'review') return accepted(task.id, events);
+  if (!events.includes('run.reported')) return accepted(task.id, events, lateWords(after));
+  return accepted(task.id, [...events, ...((await options.judge?.(after)) ?? [])]);
 }
+
+/** A claim that was recorded with a task that a person has to look at anyhow. */
+const lateWords = ({ id }: Task): string =>
+  `recorded; ${id} waits for a person, who decides (baton inbox, baton why ${id})`;
 
 export const again = (task: Task, messageId: string): Answered =>
   accepted(task.id, [], `the message ${messageId} was taken before; it acts once`);

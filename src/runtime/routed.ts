@@ -5,7 +5,7 @@ import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
-import type { Store } from '../core/store.ts';
+import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import type { Message } from '../protocol/message.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -22,8 +22,11 @@ export interface RouterOptions {
   readonly dir?: string;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
-  /** Looks at the evidence for a task that was reported and that nobody supervises; without it that waits in review for whoever can. */
-  readonly judge?: (task: Task) => Promise<unknown>;
+  /**
+   * Looks at the evidence for a reported task that no run of Baton supervises, and returns the names of the events it recorded. Without it
+   * the task waits in review until a Baton that can judge it looks.
+   */
+  readonly judge?: (task: Task) => Promise<readonly string[]>;
   /** Takes a person's answer. */
   readonly answer?: (word: PersonsWord, by: Actor) => Promise<AnsweredItem>;
 }
@@ -63,6 +66,10 @@ export const ignored = (reason: string, task: string | null = null): Answered =>
   hint: null,
 });
 
+/** The names of the events that the store has recorded for a message, in their order. */
+export const committed = (answer: Answer): readonly string[] =>
+  answer.kind === 'changed' ? (answer.events ?? []).map(({ type }) => type) : [];
+
 export const no = (code: ErrorCode, message: string, hint: string | null = null): Refusal => ({ code, message, hint });
 
 /** What a message is called in records. */
@@ -85,6 +92,7 @@ export function originOf({ message, sender }: Said): Record<string, unknown> {
   };
 }
 
+/** Records an event that changes no task; returns what was recorded. */
 export async function note(
   { store }: Pick<RouterOptions, 'store'>,
   { sender }: Pick<Said, 'sender'>,
@@ -93,8 +101,8 @@ export async function note(
   detail: Readonly<Record<string, unknown>>,
   /** Remembered with the task, where there is one. */
   messageId?: string,
-): Promise<void> {
-  await store.send({
+): Promise<readonly string[]> {
+  const answer = await store.send({
     message: {
       type: 'note',
       event,
@@ -105,6 +113,7 @@ export async function note(
     },
     by: sender.actor,
   });
+  return committed(answer);
 }
 
 /** Written down with its reason, and answered; it changes nothing. `more` is kept for the record. */
@@ -116,8 +125,8 @@ export async function reject(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answered> {
   const detail = { ...originOf(said), code, reason: shorten(message, MOST_REASON), ...more };
-  await note(options, said, REJECTED, { task: task?.id, run: said.sender.run }, detail);
-  return { result: 'rejected', reason: message, task: task?.id ?? null, events: [REJECTED], code, hint };
+  const events = await note(options, said, REJECTED, { task: task?.id, run: said.sender.run }, detail);
+  return { result: 'rejected', reason: message, task: task?.id ?? null, events, code, hint };
 }
 
 const MOST_REASON = 1_000;

@@ -204,8 +204,9 @@ async function invalid(options: RouterOptions, said: Said): Promise<Answered> {
       // Whoever finishes the run after a crash has to know that nothing of it counts.
       isOfGraph ? { broken: { node_id: brokenNode(message.value) }, kind: message.kind } : {},
     );
-  await note(options, said, UNKNOWN, { task: task?.id, run: sender.run }, { ...originOf(said), reason });
-  return { result: 'unknown', reason, task: task?.id ?? null, events: [UNKNOWN], code, hint: null };
+  const about = { task: task?.id, run: sender.run };
+  const events = await note(options, said, UNKNOWN, about, { ...originOf(said), reason });
+  return { result: 'unknown', reason, task: task?.id ?? null, events, code, hint: null };
 }
 
 const brokenNode = (value: unknown): string | null =>
@@ -232,14 +233,14 @@ async function unknownTask(options: RouterOptions, said: Said): Promise<Answered
     );
   }
   const rejected = await reject(options, said, undefined, no('E_NOT_FOUND', `there is no task ${id}`), { taskId: id });
-  await note(
+  const alert = await note(
     options,
     said,
     'alert',
     {},
     { ...originOf(said), taskId: id, reason: `a message for a task that is not there: ${id}` },
   );
-  return { ...rejected, events: [...rejected.events, 'alert'] };
+  return { ...rejected, events: [...rejected.events, ...alert] };
 }
 
 /** What was accepted although it is not as it should be is written down too. */
@@ -247,8 +248,9 @@ async function warned(options: RouterOptions, said: Said, task: Task | undefined
   const problems = said.message.problems.filter(({ severity }) => severity === 'warning');
   if (problems.length === 0 || answer.result !== 'accepted' || answer.events.length === 0) return answer;
   const about = { task: answer.task ?? task?.id, run: said.sender.run };
-  await note(options, said, WARNING, about, { ...originOf(said), problems: problems.slice(0, MOST_PROBLEMS) });
-  return { ...answer, events: [...answer.events, WARNING] };
+  const detail = { ...originOf(said), problems: problems.slice(0, MOST_PROBLEMS) };
+  const events = await note(options, said, WARNING, about, detail);
+  return { ...answer, events: [...answer.events, ...events] };
 }
 
 const MOST_PROBLEMS = 20;

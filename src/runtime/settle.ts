@@ -12,6 +12,7 @@ import { writeGraph } from './graph-settle.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
+import { committed } from './routed.ts';
 import type { TaskWorktree } from './task-worktree.ts';
 import { type Failure, failureOf, isStoreFailure, silentReport, type Work } from './work.ts';
 
@@ -190,11 +191,15 @@ export const isAccepted = ({ status, reviewRequired, run: latest }: Task, run: R
   status === 'review' && !reviewRequired && latest?.id === run.id;
 
 /** At once, whatever its policy leaves of attempts: nothing was wrong with it. Somebody else's word about it, said meanwhile, stands. */
-export async function doAgain({ store }: Pick<Host, 'store'>, task: Task, run: Run, reason: string): Promise<boolean> {
+export async function doAgain(
+  { store }: Pick<Host, 'store'>,
+  task: Task,
+  run: Run,
+  reason: string,
+): Promise<readonly string[]> {
   const now = await store.find(task.id);
-  if (now?.status !== 'review' || now.run?.id !== run.id) return false;
-  const answer = await store.send({ message: { type: 'task.move', id: task.id, to: 'ready', reason }, by: RUNTIME });
-  return answer.kind === 'changed';
+  if (now?.status !== 'review' || now.run?.id !== run.id) return [];
+  return committed(await store.send({ message: { type: 'task.move', id: task.id, to: 'ready', reason }, by: RUNTIME }));
 }
 
 /** The first claim is the outcome, and that does not hold then. */

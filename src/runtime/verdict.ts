@@ -21,20 +21,22 @@ import { createLive } from './live.ts';
 import type { CheckpointState } from './phase-work.ts';
 import { passedBefore, phasesInOrder } from './phases.ts';
 import { type Prepared, prepare } from './prepare.ts';
+import { committed } from './routed.ts';
 import { claimedBefore } from './run-result.ts';
 import { doAgain, isAccepted } from './settle.ts';
 import { isSupervisorGone } from './supervisors.ts';
 import { inWorktree } from './task-worktree.ts';
 
-/** Judges where that is still to be done; false where it is not. */
-export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
+/** Judges a claim that has no verdict yet. Returns the names of the events that it recorded; none where nothing was to be judged. */
+export async function finishVerdict(host: Host, task: Task): Promise<readonly string[]> {
   const { run } = task;
-  if (task.status !== 'review' || task.cause !== null || run === null || run.status !== 'completed') return false;
-  // Nobody's is for whoever comes; another's is theirs as long as they are there.
-  if (run.supervisor !== null && !isSupervisorGone(host, run.supervisor)) return false;
+  if (task.status !== 'review' || task.cause !== null || run === null || run.status !== 'completed') return [];
   const history = await host.store.history(task.id);
-  if (isTold(history, run, 'run.judged')) return false;
-  const again = knownAnew(history, task.id, run.id);
+  // While its supervisor lives, that one judges it; but a claim that came after the verdict was not the supervisor's to judge.
+  const isFirst = !isTold(history, run, 'run.judged');
+  if (isFirst && run.supervisor !== null && !isSupervisorGone(host, run.supervisor)) return [];
+  if (!isFirst && !isClaimedSince(history, run)) return [];
+  const again = isFirst ? knownAnew(history, task.id, run.id) : null;
   if (again !== null) return doAgain(host, task, run, again);
   const facts = createFacts(host.store, task.id, run.id);
   const [envelope, body] = await Promise.all([
@@ -64,7 +66,13 @@ export async function finishVerdict(host: Host, task: Task): Promise<boolean> {
   if (findings[0] !== undefined && answer.kind === 'changed') await takeBack(host, task, findings[0].message);
   if (worktree !== null && !mayMerge) await worktree.leave(facts);
   await facts.written();
-  return answer.kind === 'changed';
+  return committed(answer);
+}
+
+/** Whether the agent has said how it ended after the last verdict: then that verdict was on another claim. */
+function isClaimedSince(history: readonly StoredRecord[], run: Run): boolean {
+  const types = history.flatMap(({ events }) => events.filter((event) => event.run === run.id).map(({ type }) => type));
+  return types.lastIndexOf('run.reported') > types.lastIndexOf('run.judged');
 }
 
 const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>

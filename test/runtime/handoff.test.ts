@@ -65,7 +65,7 @@ describe('handoff.request', () => {
     expect(answer).toMatchObject({
       result: 'accepted',
       task: id,
-      events: ['protocol.message.received', 'task.created', 'delegation.requested'],
+      events: ['task.created', 'delegation.requested', 'protocol.message.received'],
     });
     const child = await store.find(id);
     expect(child).toMatchObject({

@@ -1,4 +1,6 @@
 /** What agents and people say of a task by message: news on the way, and how it ended where no supervisor is there to hear it. */
+import { isVoid } from '../question.ts';
+import type { Outcome } from '../report.ts';
 import { isFinal, isRunning, type Run, runId, type Task, type TaskStatus } from '../task.ts';
 import { claim } from './claim.ts';
 import { type Decision, refused, same } from './decision.ts';
@@ -49,18 +51,8 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
     const stale = staleRun(task, said.run);
     if (stale !== null) return stale;
   }
-  if (isUnanswered(task, said.agent)) return answer(draft, task, said);
-  if (task.status !== 'ready' && task.status !== 'in-progress') {
-    const target: TaskStatus = outcome === 'failed' ? 'deadletter' : CLAIMED[outcome];
-    // It is so already (the aof document: idempotent by state).
-    if (task.status === target || (outcome === 'done' && task.status === 'done')) return same(task.id);
-    const legal = MOVES[task.status];
-    return refused(
-      'E_ILLEGAL_MOVE',
-      `${task.id} is ${task.status}, and a report of ${outcome} is for one that is in progress`,
-      legal.length === 0 ? `${task.status} is final` : `from ${task.status} it may become ${legal.join(', ')}`,
-    );
-  }
+  if (task.status === 'review') return late(draft, task, said);
+  if (task.status !== 'ready' && task.status !== 'in-progress') return settled(task, outcome);
   if (task.status === 'ready') {
     const claimer = { agent: said.agent, any: true };
     const claimed = claim(draft, task, { type: 'task.claim', id: task.id, claimer, leaseMs: 0 });
@@ -80,15 +72,43 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
   });
 }
 
-/**
- * Its run ended without a word of how the work went, as one does that only began a session elsewhere: the agent's own word is still to come.
- * Where a person is asked for, it is too late for that.
- */
-const isUnanswered = ({ status, run, cause, reviewRequired }: Task, agent: string): boolean =>
-  status === 'review' && run?.outcome === 'needs_review' && run.agent === agent && cause === null && !reviewRequired;
+/** A report about a task that has ended, or is blocked: no news where it says the same, else refused. */
+function settled(task: Task, outcome: Outcome): Decision {
+  const target: TaskStatus = outcome === 'failed' ? 'deadletter' : CLAIMED[outcome];
+  // The aof document: idempotent by state.
+  if (task.status === target || (outcome === 'done' && task.status === 'done')) return same(task.id);
+  const legal = MOVES[task.status];
+  return refused(
+    'E_ILLEGAL_MOVE',
+    `${task.id} is ${task.status}, and a report of ${outcome} is for one that is in progress`,
+    legal.length === 0 ? `${task.status} is final` : `from ${task.status} it may become ${legal.join(', ')}`,
+  );
+}
 
-/** The last word of a run that was over before its work was: the claim takes the place of the question, and is judged like any other. */
-function answer(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
+/**
+ * A report about a task that is in review already. Of the run's own agent it takes the place of its last claim and is judged like any other: a
+ * run may end without a report because it only began a session elsewhere. Where a person is asked (the evidence failed, a review is
+ * required, a question is open) the report is recorded, and the task stays in the inbox.
+ */
+function late(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
+  const isClaimed = said.outcome === task.run?.outcome;
+  const isOpen = task.cause === null && !task.reviewRequired && task.run?.agent === said.agent && !asks(draft, task);
+  if (isOpen) return isClaimed ? same(task.id) : claimAnew(draft, task, said);
+  if (said.outcome === 'blocked' || said.outcome === 'failed') return settled(task, said.outcome);
+  draft.set(task.id, withMessage(task, said.messageId), said.texts);
+  draft.event('protocol.message.received', task.id, task.run?.id, { ...said.detail, late: true });
+  return draft.decision(task.session, [task.id]);
+}
+
+/** Whether a person has yet to answer something that its latest run asked. */
+function asks(draft: Draft, task: Task): boolean {
+  for (const question of draft.slice.questionsOf(task.id)) {
+    if (question.answer === null && !isVoid(question, task)) return true;
+  }
+  return false;
+}
+
+function claimAnew(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
   const { outcome, summary } = said;
   const run = { ...(task.run as Run), outcome };
   const told = { run, ...(summary === undefined ? {} : { summary }), ...withMessage(task, said.messageId) };

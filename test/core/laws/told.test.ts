@@ -172,13 +172,40 @@ describe('task.report', () => {
     expect(world.no(report(looked, 'blocked'), AGENT).code).toBe('E_ILLEGAL_MOVE');
   });
 
+  test('a late done is judged, or recorded with a task that a person looks at; no person is passed over', () => {
+    const world = createWorld();
+    const late = (id: string, more: object = {}) => world.ok(report(id, 'done', more), AGENT);
+    const open = (outcome: Outcome, more: object = {}): string => {
+      const id = world.addOne({ routing: { agent: 'emma' }, ...more });
+      world.ok(report(id, outcome), AGENT);
+      world.judge(world.task(id).run?.id as string, true);
+      return id;
+    };
+    const looked = open('done', { reviewRequired: true });
+    expect(late(looked, { messageId: 'm1' }).events).toMatchObject([
+      { type: 'protocol.message.received', detail: { late: true } },
+    ]);
+    expect(world.task(looked)).toMatchObject({ status: 'review', messages: ['m1'] });
+    expect(world.ask(report(looked, 'done', { messageId: 'm1' }), AGENT).kind).toBe('same');
+    const partial = open('partial');
+    late(partial);
+    expect(world.task(partial)).toMatchObject({ status: 'review', cause: null, run: { outcome: 'done' } });
+    world.judge(world.task(partial).run?.id as string, true);
+    expect(world.status(partial)).toBe('done');
+    const contradicted = world.addOne({ routing: { agent: 'emma' } });
+    world.ok(report(contradicted, 'done'), AGENT);
+    world.judge(world.task(contradicted).run?.id as string, false);
+    late(contradicted);
+    expect(world.task(contradicted)).toMatchObject({ status: 'review', cause: { code: 'E_EVIDENCE' } });
+  });
+
   test('idempotent by its id and by state; in conflict with the state, refused', () => {
     const world = createWorld();
     const id = world.addOne();
     world.ok(report(id, 'done', { messageId: 'm1' }), AGENT);
     expect(world.ask(report(id, 'blocked', { messageId: 'm1' }), AGENT).kind).toBe('same');
-    expect(world.ask(report(id, 'partial'), AGENT).kind).toBe('same');
-    expect(world.no(report(id, 'blocked'), AGENT).code).toBe('E_ILLEGAL_MOVE');
+    expect(world.ask(report(id, 'done'), AGENT).kind).toBe('same');
+    expect(world.no({ ...report(id, 'blocked'), agent: 'otto' }, AGENT).code).toBe('E_ILLEGAL_MOVE');
     world.judge(world.task(id).run?.id as string, true);
     expect(world.status(id)).toBe('done');
     expect(world.ask(report(id, 'done'), AGENT).kind).toBe('same');
