@@ -11,6 +11,7 @@ import { probeSandbox } from '../process/sandbox.ts';
 import { whereIs } from '../process/where.ts';
 import { writeYaml } from '../protocol/text/yaml.ts';
 import { leftHalfBack } from '../runtime/half-back.ts';
+import { checkTasks } from '../runtime/lost-tasks.ts';
 import { examine } from '../store/fs/doctor.ts';
 import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
@@ -57,8 +58,11 @@ async function examined(dir: string, fix: boolean, globals: Globals): Promise<re
   const checks = await examine(dir, { fix });
   // A folder that does not open has no sessions to tell of.
   if (checks.some(({ name, ok }) => name === 'data folder' && !ok)) return checks;
-  const halves = await reading(globals, (store) => leftHalfBack(store, Date.now()));
-  return [...checks, ...halves.map((words) => check('rollback', false, words))];
+  const now = Date.now();
+  const [halves, tasks] = await reading(globals, (store) =>
+    Promise.all([leftHalfBack(store, now), checkTasks(store, now)]),
+  );
+  return [...checks, ...halves.map((words) => check('rollback', false, words)), ...tasks];
 }
 
 const check = (name: string, ok: boolean, detail: string): Check => ({ name, ok, detail });

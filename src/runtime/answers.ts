@@ -14,7 +14,7 @@ import { isoTime } from '../core/time.ts';
 import { newId } from '../process/new-id.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
 import { needsNoAnswer, openQuestions } from './open-questions.ts';
-import { type InboxItem, isWaiting, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
+import { asksPerson, type InboxItem, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
 import { stageAfter } from './stage-task.ts';
 
 /** What answering works with. */
@@ -96,7 +96,7 @@ async function findAsked(store: Store, id: string): Promise<Asked> {
   if (only !== undefined) return { question: only };
   if (task !== undefined) {
     const last = about.at(-1);
-    return isWaiting(task) || last === undefined ? { task } : { question: last };
+    return last === undefined || (await asksPerson(store, task)) ? { task } : { question: last };
   }
   const last = about.at(-1);
   if (last !== undefined) return { question: last };
@@ -203,7 +203,7 @@ async function outputOf(store: Store, after: number, id: string): Promise<Readon
 
 async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Actor): Promise<AnsweredItem> {
   const { store } = parts;
-  if (!isWaiting(task)) throw await notWaiting(store, task);
+  if (!(await asksPerson(store, task))) throw await notWaiting(store, task);
   if (word.next !== undefined) {
     throw new BatonError('E_USAGE', `expected --next with a question about a node, got it with ${task.id}`);
   }

@@ -3,10 +3,10 @@
  * `inbox.ts`, the folder for messages. Nothing here answers anything, and no time that passes does.
  */
 import type { Option, Question } from '../core/question.ts';
+import { standing } from '../core/standing.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal, type Task, type TaskStatus } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
-import { isForPerson } from '../core/why.ts';
 import { openQuestions } from './open-questions.ts';
 
 export type InboxKind = 'approval' | 'uncertainty' | 'review' | 'failure';
@@ -41,8 +41,8 @@ export async function waitingFor(store: Store, session?: string): Promise<InboxI
   const dependents = new Map<string, Task[]>();
   for await (const task of store.tasks({ status: OPEN })) {
     for (const id of task.dependsOn) dependents.set(id, [...(dependents.get(id) ?? []), task]);
-    if ((session === undefined || task.session === session) && !asking.has(task.id) && isWaiting(task))
-      waiting.push(task);
+    const isAsked = (session === undefined || task.session === session) && !asking.has(task.id);
+    if (isAsked && (await asksPerson(store, task))) waiting.push(task);
   }
   const items: InboxItem[] = [];
   for (const question of questions) {
@@ -57,12 +57,14 @@ const OPEN: readonly TaskStatus[] = ['backlog', 'ready', 'in-progress', 'blocked
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Whether a task by itself is a question to a person: nobody else brings it on from where it is. */
-export function isWaiting(task: Task): boolean {
-  if (task.status === 'review') return isForPerson(task);
-  // What waits for another task's failure to be mended is told with that one.
-  if (task.status === 'blocked') return task.cause?.code !== 'E_DEPENDENCY_FAILED';
-  return task.status === 'deadletter';
+const ASKING: readonly TaskStatus[] = ['review', 'blocked', 'deadletter'];
+
+/** Whether a task by itself is a question to a person: only a person can move it on from where it is. */
+export async function asksPerson(store: Pick<Store, 'find'>, task: Task): Promise<boolean> {
+  if (!ASKING.includes(task.status)) return false;
+  const failed = task.cause?.task === undefined ? undefined : await store.find(task.cause.task);
+  const find = (id: string): Task | undefined => (id === failed?.id ? failed : undefined);
+  return standing(task, { find, now: 0 }).kind === 'asks';
 }
 
 /** The task, if it waits at all, and all that wait for it, near ones first. */

@@ -5,6 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Outcome } from '../core/report.ts';
+import { isForPerson } from '../core/standing.ts';
 import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -54,6 +55,20 @@ export async function recover(host: Host): Promise<Recovered> {
   await sweepRunFolders();
   for (const words of await leftHalfBack(host.store, host.now())) host.warn(words);
   return { runs, ended: ended + strays };
+}
+
+/** A claim counts as forgotten by whoever took it in after this time. */
+const FORGOTTEN_MS = 10_000;
+
+/**
+ * Claims that wait for a verdict and that no living supervisor judges: the program that took the claim in may have ended before it judged, or
+ * may not be able to (`baton mcp` without a runtime). A fresh claim is left to the program that has it.
+ */
+export async function judgeForgotten(host: Host): Promise<void> {
+  for await (const task of host.store.tasks({ status: ['review'] })) {
+    if (isForPerson(task) || host.now() - task.updatedAt < FORGOTTEN_MS) continue;
+    await orWarn(host, task.id, () => finishVerdict(host, task));
+  }
 }
 
 /** One task that cannot be finished must not keep Baton from all the others. */

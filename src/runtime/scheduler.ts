@@ -15,7 +15,7 @@ import { envelopeOf } from './envelope.ts';
 import { takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { watchInbox } from './inbox.ts';
-import { finishMerge, recoverRuns } from './recovery.ts';
+import { finishMerge, judgeForgotten, recoverRuns } from './recovery.ts';
 import { type RunResult, runTask } from './run.ts';
 import { tellShutdown } from './shutdown.ts';
 import { judgeClaims } from './taking.ts';
@@ -142,6 +142,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
       await deadlines.look();
       if (host.now() - lookedAt < LOOK_FOR_DEAD_MS) continue;
       await recoverRuns(host);
+      await judgeForgotten(host);
       lookedAt = host.now();
     }
   } finally {

@@ -31,11 +31,11 @@ import { inWorktree } from './task-worktree.ts';
 export async function finishVerdict(host: Host, task: Task): Promise<readonly string[]> {
   const { run } = task;
   if (task.status !== 'review' || task.cause !== null || run === null || run.status !== 'completed') return [];
+  if (task.verdict !== null) return [];
   const history = await host.store.history(task.id);
-  // While its supervisor lives, that one judges it; but a claim that came after the verdict was not the supervisor's to judge.
+  // While its supervisor lives, that one judges it; but a claim that came after its verdict was not the supervisor's to judge.
   const isFirst = !isTold(history, run, 'run.judged');
   if (isFirst && run.supervisor !== null && !isSupervisorGone(host, run.supervisor)) return [];
-  if (!isFirst && !isClaimedSince(history, run)) return [];
   const again = isFirst ? knownAnew(history, task.id, run.id) : null;
   if (again !== null) return doAgain(host, task, run, again);
   const facts = createFacts(host.store, task.id, run.id);
@@ -67,12 +67,6 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   if (worktree !== null && !mayMerge) await worktree.leave(facts);
   await facts.written();
   return committed(answer);
-}
-
-/** Whether the agent has said how it ended after the last verdict: then that verdict was on another claim. */
-function isClaimedSince(history: readonly StoredRecord[], run: Run): boolean {
-  const types = history.flatMap(({ events }) => events.filter((event) => event.run === run.id).map(({ type }) => type));
-  return types.lastIndexOf('run.reported') > types.lastIndexOf('run.judged');
 }
 
 const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>

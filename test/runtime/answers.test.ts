@@ -511,7 +511,7 @@ describe('a task that waits', () => {
     expect((await world.find(after)).status).toBe('ready');
   });
 
-  test('that failed can be given up, and leaves the inbox', async () => {
+  test('that failed can be given up and leaves the inbox; what depends on it can never start, and asks there', async () => {
     const world = makeWorld();
     const [task = '', after = ''] = await world.add({}, {});
     await world.ok({ type: 'task.edit', id: after, dependsOn: [task] }, PERSON);
@@ -521,6 +521,8 @@ describe('a task that waits', () => {
     expect([answer.status, nodes]).toEqual(['rejected', []]);
     expect((await world.find(task)).status).toBe('cancelled');
     expect(await world.find(after)).toMatchObject({ status: 'blocked', cause: { code: 'E_DEPENDENCY_FAILED' } });
+    expect(await world.inbox()).toMatchObject([{ id: after, reason: `${task} is cancelled (E_DEPENDENCY_FAILED)` }]);
+    await world.answer(after, 'rejected');
     expect(await world.inbox()).toEqual([]);
   });
 

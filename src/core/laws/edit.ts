@@ -35,6 +35,8 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
     ...(asked.retry === undefined ? {} : { retry: asked.retry }),
     ...(dependsOn === undefined ? {} : { dependsOn: dependsOn as string[] }),
     ...(asked.reviewRequired === undefined ? {} : { reviewRequired: asked.reviewRequired }),
+    // With no review to wait for, the evidence decides: it is looked at once more.
+    ...(asked.reviewRequired === false && task.status === 'review' ? { verdict: null } : {}),
     ...(asked.metadata === undefined ? {} : { metadata: asked.metadata }),
   };
   const fields = Object.keys(wanted) as (keyof Task)[];

@@ -78,9 +78,11 @@ export function answerTask(draft: Draft, task: Task, message: Answering): Decisi
 
 function moveFor(draft: Draft, task: Task, status: Answering['status'], words: string | undefined): Decision {
   if (status === 'rejected') {
-    // What failed is called off by way of ready, in which nobody sees it.
-    const ready = task.status === 'deadletter' ? move(draft, task, 'ready', words) : null;
-    if (ready !== null && ready.kind === 'refused') return ready;
+    // From the dead letters the only way leads through ready. It is cancelled in the same record, so what it depends on does not matter.
+    if (task.status === 'deadletter') {
+      const anew = { cause: null, availableAt: 0, attempts: 0, fallback: null };
+      draft.transition(task.id, 'ready', anew, words === undefined ? {} : { reason: words });
+    }
     return cancel(draft, draft.task(task.id) ?? task, words);
   }
   if (task.status === 'review' && status === 'approved') return move(draft, task, 'done', words);

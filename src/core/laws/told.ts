@@ -111,7 +111,12 @@ function asks(draft: Draft, task: Task): boolean {
 function claimAnew(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
   const { outcome, summary } = said;
   const run = { ...(task.run as Run), outcome };
-  const told = { run, ...(summary === undefined ? {} : { summary }), ...withMessage(task, said.messageId) };
+  const told = {
+    run,
+    verdict: null,
+    ...(summary === undefined ? {} : { summary }),
+    ...withMessage(task, said.messageId),
+  };
   draft.event('protocol.message.received', task.id, run.id, said.detail);
   draft.event('run.reported', task.id, run.id, { outcome, ...(summary === undefined ? {} : { summary }) });
   if (outcome === 'blocked' || outcome === 'failed') {
