@@ -47,7 +47,7 @@ export type Standing =
 type Find = (id: string) => Task | undefined;
 
 /** What of the store has to be known beside the task. */
-export interface Surroundings {
+interface Surroundings {
   readonly find: Find;
   readonly now: number;
   /** The tasks in progress, or at least those that say what they write. */

@@ -92,6 +92,8 @@ describe('as a person', () => {
     writeFileSync(join(dir, 'made.txt'), 'x');
     const done = (await send(aof('completion.report', made, { outcome: 'done' }), '--as', 'zoe')).json();
     expect(done['events']).toEqual([
+      'task.transitioned',
+      'run.started',
       'protocol.message.received',
       'run.reported',
       'task.transitioned',

@@ -98,7 +98,7 @@ function hold(draft: Draft, task: Task, root: Task): void {
   const cause: Cause = { code: 'E_DEPENDENCY_FAILED', message: `${root.id} is ${root.status}`, task: root.id, was };
   if (!isHeldUp(task)) {
     draft.transition(task.id, 'blocked', { cause, availableAt: 0 }, { code: cause.code, dependency: root.id });
-  } else if (task.cause?.task !== root.id) {
+  } else if (task.cause?.task !== root.id || task.cause.message !== cause.message) {
     draft.set(task.id, { cause });
   }
 }
