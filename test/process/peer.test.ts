@@ -35,7 +35,7 @@ const CONNECT = `require('node:net').connect(Number(process.env.PORT), '127.0.0.
 /** It ends with its connection. */
 const CONNECT_ALONE = `const end = () => process.exit(); require('node:net').connect(Number(process.env.PORT), '127.0.0.1').on('close', end).on('error', end).resume();`;
 /** Its child has an empty environment. */
-const BY_A_CHILD = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(CONNECT)}], { env: { PORT: process.env.PORT }, stdio: 'ignore' }); setInterval(() => {}, 1000);`;
+const BY_A_CHILD = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(CONNECT_ALONE)}], { env: { PORT: process.env.PORT }, stdio: 'ignore' }); setInterval(() => {}, 1000);`;
 
 test.runIf(hasProc())('a process of a run is known by its mark, or by that of its parents', async () => {
   const marked = { [MARK]: 'TASK-2026-01-01-001-r1@0123456789abcdef' };

@@ -56,18 +56,18 @@ const beat = () => socket.write(JSON.stringify({ aop_version: '2.0.2-C', message
 beat();
 const timer = setInterval(beat, 100);
 socket.on('data', (data) => writeFileSync('answers', data));
-setTimeout(() => { clearInterval(timer); socket.end(); }, 3500);
+setTimeout(() => { clearInterval(timer); socket.end(); }, 7000);
 socket.on('close', () => console.log(${JSON.stringify(reportText())}));
 `;
 
 test('heartbeats: who is silent is ended, warned of or let be; who speaks lives on', async () => {
-  // Silence is 3 seconds: on a busy machine a program takes one to say its first word.
-  const silent = `sleep 4.5; ${REPORT}`;
-  const dots = `i=0; while [ $i -lt 45 ]; do printf .; i=$((i+1)); sleep 0.1; done; echo; ${REPORT}`;
+  // Silence is 6 seconds: on a busy machine a program takes some to say its first word.
+  const silent = `sleep 8; ${REPORT}`;
+  const dots = `i=0; while [ $i -lt 75 ]; do printf .; i=$((i+1)); sleep 0.1; done; echo; ${REPORT}`;
   const beats = { kind: 'command', command: [process.execPath, '-e', BEAT] };
   const world = await shellWorld({ silent, dots, beats });
   const task = (agent: string, onFailure: 'ABORT' | 'WARN' | 'CONTINUE') => {
-    const beat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 15, on_heartbeat_failure: onFailure };
+    const beat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 30, on_heartbeat_failure: onFailure };
     return taskOf(world, { agent, policy: { heartbeat: beat } });
   };
   const [aborted, dotted, beating, warned, left] = await world.runAll(
@@ -95,10 +95,10 @@ test('heartbeats: who is silent is ended, warned of or let be; who speaks lives 
 });
 
 test('nobody is silent while what an agent left is ended, or its checkpoint is looked at', async () => {
-  const world = await shellWorld({ a: `(trap '' TERM; sleep 2) & sleep 0.2; ${REPORT}` });
-  const validation = { command: 'sleep 1.5', expects: 'EXIT_CODE_0' as const };
+  const world = await shellWorld({ a: `(trap '' TERM; sleep 4) & sleep 0.2; ${REPORT}` });
+  const validation = { command: 'sleep 4', expects: 'EXIT_CODE_0' as const };
   const phases = [{ phase_id: 'p', phase_order: 1, label: 'p', checkpoints: [{ checkpoint_id: 'c', validation }] }];
-  const heartbeat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 5 };
+  const heartbeat = { enabled: true, interval_seconds: 0.2, max_missed_beats: 15 };
   const { task } = await world.run(
     taskOf(world, { agent: 'a', policy: { heartbeat }, phases: phases as TaskMessage['phases'] }),
   );

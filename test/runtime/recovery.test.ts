@@ -264,7 +264,7 @@ sandboxTest('Baton is killed: in a sandbox its agent goes with it at once', asyn
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
   first.child.kill('SIGKILL');
   await first.ended;
-  await until('nothing is left', () => alivePids(name).length + workingIn(project.workspace).length === 0, 5_000);
+  await until('nothing is left', () => alivePids(name).length + workingIn(project.workspace).length === 0);
 });
 
 test("a live Baton's run is not touched by another one; when it dies, the one that waits takes over", async () => {

@@ -43,7 +43,8 @@ test('never two owners, and nobody waits for a lock that is free', async () => {
     seconds: 6,
   });
   expect(problems).toEqual([]);
-  expect(turns).toBeGreaterThan(50);
-  expect(waits).toBeGreaterThan(20);
+  // Each agent has at least one turn, and of those of one process that ask at once most have to wait.
+  expect(turns).toBeGreaterThanOrEqual(24);
+  expect(waits).toBeGreaterThan(10);
   expect(longestFree).toBeLessThan(LOOKS_AFTER_MS - 2_000);
 });
