@@ -253,7 +253,7 @@ describe('an agent', () => {
         kept('as', `${cli} send approval.yaml --as user`),
         kept('mcp', `(cat mcp.txt; sleep 2) | ${cli} mcp`),
         'mkdir -p .baton/inbox && cp approval.yaml .baton/inbox/.x && mv .baton/inbox/.x .baton/inbox/approval.yaml',
-        'for i in 1 2 3 4 5 6 7 8 9 10; do [ -e .baton/inbox/approval.yaml ] && sleep 0.3; done',
+        'i=0; while [ -e .baton/inbox/approval.yaml ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done',
         say(APPROVAL),
       ].join('\n'),
     );

@@ -1,13 +1,15 @@
 /** When a program ends, for whatever reason, nothing of it is alive; and nothing else was touched. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { descendantsOf, findMarked, takeCensus } from '../../src/process/census.ts';
 import { endMarked } from '../../src/process/end.ts';
 import { isAlive, self, statOf } from '../../src/process/identity.ts';
 import { belonging, watchEscapes } from '../../src/process/watch.ts';
-import { ENV, newMark, newSleep, sh, start, textOf, until, withText } from './real.ts';
+import { ENV, newFolder, newMark, newSleep, sh, start, textOf, until, withText } from './real.ts';
 
 const NOTHING = { signal: null, swept: [], left: [] };
 
@@ -51,19 +53,27 @@ test.each([
   const ended = await program.end(2000);
   expect(ended.left).toEqual([]);
   expect(ended.swept.length).toBeLessThanOrEqual(2 * swept);
-  await until('nothing is left', () => withText(name).length === 0, 300);
+  await until('nothing is left', () => withText(name).length === 0);
 });
+
+/** Longer than it takes until all processes are looked at again. The looks are timers of this process, so they come before this one. */
+const UNTIL_SEEN_MS = 2_600;
 
 test.each([
   ['itself', (name: string) => `exec sleep ${name}`],
-  ['what it came from', (name: string) => `sleep 0.3; (sleep ${name} &) ; exit 0`],
+  ['what it came from', (name: string) => `until [ -e seen ]; do sleep 0.05; done; (sleep ${name} &) ; exit 0`],
 ])('a daemon without parent, session and environment is known, because %s was seen', async (_, daemon) => {
-  const name = newSleep();
+  const [name, cwd] = [newSleep(), newFolder()];
   const program = await sh(
-    `setsid env -i PATH="$PATH" sh -c '${daemon(name)}' </dev/null >/dev/null 2>&1 & sleep 0.6; exit 0`,
+    `setsid env -i PATH="$PATH" sh -c '${daemon(name)}' </dev/null >/dev/null 2>&1 & until [ -e go ]; do sleep 0.05; done; exit 0`,
+    { cwd },
   );
-  await until('it runs', () => withText(`sleep\0${name}`).length === 1);
+  await until('it is there', () => withText(name).some((pid) => statOf(pid)?.session === pid && pid !== program.pid));
+  await sleep(UNTIL_SEEN_MS);
+  writeFileSync(join(cwd, 'seen'), '');
+  await until('it sleeps', () => withText(`sleep\0${name}`).length === 1);
   const [pid = 0] = withText(`sleep\0${name}`);
+  writeFileSync(join(cwd, 'go'), '');
   await program.exited;
   // What is left of the ways to find it: nothing that the sweep looks for.
   expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain('BATON');

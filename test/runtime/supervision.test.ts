@@ -204,25 +204,26 @@ test('a prompt that nobody reads', async () => {
   expect(task.status).toBe('done');
 });
 
-/** Each run notes how many there are while it is there. */
-const COUNT = `mkdir -p now; : > now/$BATON_RUN_ID; ls now | wc -l >> "$1"; sleep 0.15; rm now/$BATON_RUN_ID; ${REPORT}`;
-const mostOf = (world: World, file: string): number =>
-  Math.max(...(world.read(file) ?? '0').trim().split('\n').map(Number));
+/** Each run notes how many there are while it is there, and stays until as many have come as there is room for. */
+const counting = (room: number): string => `mkdir -p now; : > now/$BATON_RUN_ID; ls now | wc -l >> counts; sleep 0.15
+i=0; while [ $(wc -l < counts) -lt ${room} ] && [ $i -lt 500 ]; do sleep 0.05; i=$((i+1)); done
+rm now/$BATON_RUN_ID; ${REPORT}`;
+const mostOf = (world: World): number => Math.max(...(world.read('counts') ?? '0').trim().split('\n').map(Number));
 
 test('never more at once than `parallel`, and as many as that', async () => {
-  const world = await shellWorld({ a: COUNT.replace('$1', 'counts') });
+  const world = await shellWorld({ a: counting(3) });
   await world.runAll(
     Array.from({ length: 8 }, () => taskOf(world, { agent: 'a' })),
     { parallel: 3 },
   );
-  expect(mostOf(world, 'counts')).toBe(3);
+  expect(mostOf(world)).toBe(3);
 });
 
 test.each(['by name', 'as the default', 'freely'])('never more of one agent than its max_parallel: %s', async (how) => {
   const world = await makeWorld({
     config: {
       defaults: { sandbox: 'off', agent: 'one' },
-      agents: { one: sh(COUNT.replace('$1', 'counts'), { max_parallel: 1 }), other: sh(REPORT) },
+      agents: { one: sh(counting(1), { max_parallel: 1 }), other: sh(REPORT) },
     },
   });
   const open = { orchestrator: 'baton' };
@@ -235,7 +236,7 @@ test.each(['by name', 'as the default', 'freely'])('never more of one agent than
   }
   const done: string[] = [];
   for await (const task of world.store.tasks({ status: ['done'] })) done.push(task.run?.agent ?? '');
-  expect([done, mostOf(world, 'counts')]).toEqual([['one', 'one', 'one', 'one'], 1]);
+  expect([done, mostOf(world)]).toEqual([['one', 'one', 'one', 'one'], 1]);
 });
 
 test('two hosts on one store: each stops its own', async () => {
