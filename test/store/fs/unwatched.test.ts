@@ -170,16 +170,21 @@ test('a long text is kept anew where its file was damaged, and leaves nothing wh
   expect(readdirSync(join(dir, 'tmp'))).toEqual([]);
 });
 
-test('whoever stays says how far it has looked, also when it never comes to rest', async () => {
+/** Adds tasks for a time, too many for the tree to catch up; how far it had looked when it was closed, in milliseconds after the start. */
+async function lookedWhileBusy(ms: number): Promise<number> {
   const dir = temporaryFolder();
   const store = await openFsStore(dir, { watch: true });
   const began = Date.now();
-  const lookedAt = (): number => (JSON.parse(readFileSync(join(dir, 'tree.json'), 'utf8')) as { at: number }).at;
-  // Longer than it takes to begin to watch and to be sure of what was noticed, and too much for the tree to catch up.
   const worker = async (): Promise<void> => {
-    for (let i = 0; Date.now() - began < 2_600; i++) await add(store, { title: `Task ${i}` });
+    for (let i = 0; Date.now() - began < ms; i++) await add(store, { title: `Task ${i}` });
   };
   await Promise.all(Array.from({ length: 200 }, worker));
   await store.close();
-  expect(lookedAt()).toBeGreaterThan(began + 300);
+  return (JSON.parse(readFileSync(join(dir, 'tree.json'), 'utf8')) as { at: number }).at - began;
+}
+
+test('whoever stays says how far it has looked, also when it never comes to rest', async () => {
+  // The first is longer than it takes to begin to watch and to be sure of what was noticed; on a busy machine that takes longer.
+  for (const ms of [2_600, 10_000]) if ((await lookedWhileBusy(ms)) > 300) return;
+  expect(await lookedWhileBusy(30_000)).toBeGreaterThan(300);
 });
