@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import type { TaskMessage } from '../../src/core/laws/messages.ts';
 import type { Run, Task } from '../../src/core/task.ts';
+import { hasProc } from '../../src/process/census.ts';
+import { self } from '../../src/process/identity.ts';
 import { hadRunAt } from '../../src/runtime/runs-then.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
 
@@ -40,5 +42,22 @@ test('while it is live, after it, and between two runs of one task', async () =>
   now = 2_000 * MINUTE;
   const told = await Promise.all([1_005, 1_015, 1_025, 1_035, 1_045].map(at));
   expect(told).toEqual([false, true, false, true, false]);
+  await store.close();
+});
+
+test.runIf(hasProc())('a run that was cut off by the end of the machine is over', async () => {
+  const store = openMemoryStore({ now: () => 1_000 * MINUTE });
+  const claimed = async (started: string): Promise<void> => {
+    const supervisor = { pid: process.pid, started };
+    const added = await store.send({ message: { type: 'task.add', tasks: [{ title: 'x' }] }, by: RUNTIME });
+    const id = added.kind === 'refused' ? '' : (added.tasks[0]?.id ?? '');
+    const claimer = { agent: 'a', any: true };
+    const message = { type: 'task.claim', id, claimer, leaseMs: MINUTE, supervisor } as const;
+    expect(await store.send({ message, by: RUNTIME })).toMatchObject({ kind: 'changed' });
+  };
+  await claimed('01234567-89ab-cdef-0123-456789abcdef/4711');
+  expect(await hadRunAt(store, 1_005 * MINUTE)).toBe(false);
+  await claimed(self().started ?? '');
+  expect(await hadRunAt(store, 1_005 * MINUTE)).toBe(true);
   await store.close();
 });
