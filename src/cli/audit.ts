@@ -1,10 +1,11 @@
 /** `baton audit`: the audit trail, a projection of the journal; and whether the journal is as it was written. */
 import { type AuditRecord, createAudit } from '../core/audit.ts';
 import { BatonError } from '../core/errors.ts';
-import type { Verification } from '../core/store.ts';
+import type { Broken, Verification } from '../core/store.ts';
 import { realDisk } from '../store/fs/disk.ts';
 import { layoutOf } from '../store/fs/layout.ts';
-import { verifyJournal } from '../store/fs/verify.ts';
+import { secretOf } from '../store/fs/marker.ts';
+import { prove, verificationOf, WHOLE } from '../store/fs/verify.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals, InSession } from './globals.ts';
 import { createWriter, print, printJson } from './io.ts';
@@ -33,12 +34,8 @@ async function verified(globals: Globals, session: string | undefined): Promise<
     if (!(cause instanceof BatonError) || cause.code !== 'E_STORE_DAMAGED') throw cause;
     // A journal too damaged to open is the very thing that is asked about: its files are read as they are.
     const dir = dataFolder(globals);
-    const found = verifyJournal(
-      realDisk,
-      layoutOf(dir),
-      { day: null, size: Number.POSITIVE_INFINITY, seq: 0 },
-      session,
-    );
+    const layout = layoutOf(dir);
+    const found = verificationOf(prove(realDisk, layout, { end: WHOLE, secret: secretOf(realDisk, layout), session }));
     if (!found.ok || session !== undefined) return found;
     return { ...found, ok: false, brokenAt: { seq: null, where: dir, reason: cause.message } };
   }
@@ -49,12 +46,23 @@ function line({ timestamp, type, task, actor, payload, governance }: AuditRecord
   return `${dim(time(timestamp))}  ${bold(type.padEnd(17))}  ${(task ?? '-').padEnd(19)}  ${dim(`by ${oneLine(actor.name)}`)}  ${refused}${details(payload)}`;
 }
 
-function report({ ok, records, brokenAt }: Verification, json: boolean): void {
+function report({ ok, records, texts = 0, brokenAt, problems = [] }: Verification, json: boolean): void {
   if (!ok) process.exitCode = 1;
   const { seq = null, where = null, reason = null } = brokenAt ?? {};
-  if (json) return printJson({ ok, records, broken_at: seq ?? where, where, reason });
-  if (brokenAt === null) return print(`${green('intact')}: ${records} records, each chained to the one before it`);
-  const record = seq === null ? 'a record' : `record ${seq}`;
-  print(`${red('broken')}: ${record} in ${oneLine(brokenAt.where)}: ${oneLine(brokenAt.reason)}`);
-  print(`  ${records} records before it are as they were written`);
+  if (json) return printJson({ ok, records, texts, broken_at: seq ?? where, where, reason, problems });
+  if (brokenAt === null) {
+    const long = texts === 0 ? '' : `, and ${texts} long texts`;
+    return print(`${green('intact')}: ${records} records, each chained to the one before it${long}`);
+  }
+  for (const broken of problems.length === 0 ? [brokenAt] : problems) print(`${red('broken')}: ${describe(broken)}`);
+  if (brokenAt.where.startsWith(EVENTS)) print(`  ${records} records before it are as they were written`);
+  else print(`  ${records} records of the journal are as they were written`);
+}
+
+const EVENTS = 'events/';
+
+function describe({ seq, where, reason }: Broken): string {
+  const text = `${oneLine(where)}: ${oneLine(reason)}`;
+  if (!where.startsWith(EVENTS)) return seq === null ? text : `${text} (record ${seq})`;
+  return `${seq === null ? 'a record' : `record ${seq}`} in ${text}`;
 }

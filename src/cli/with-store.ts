@@ -6,7 +6,7 @@ import { openStore } from '../store/open.ts';
 import { actorOf } from './caller.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
-import { Refused } from './io.ts';
+import { note, Refused } from './io.ts';
 
 type Work<T> = (store: Store, dir: string) => Promise<T>;
 
@@ -17,7 +17,7 @@ export const reading = <T>(options: Globals, work: Work<T>): Promise<T> => withS
 export const writing = <T>(options: Globals, work: Work<T>): Promise<T> => withStore(dataFolder(options), true, work);
 
 async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promise<T> {
-  const store = await openStore(dir, { create });
+  const store = await openStore(dir, { create, onWarning: (sentence) => note(`baton: ${sentence}`) });
   try {
     return await work(store, dir);
   } finally {

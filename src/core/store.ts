@@ -101,11 +101,24 @@ export interface EventQuery {
   readonly follow?: AbortSignal;
 }
 
-/** Whether the chains of hashes hold, and the first record that does not fit. */
+/** Something on disk that is not as it was written. */
+export interface Broken {
+  /** The record that is broken, or that names what is. */
+  readonly seq: number | null;
+  readonly where: string;
+  readonly reason: string;
+}
+
+/** Whether all that is on disk is as it was written: the chains of hashes, the long texts, and what was made from the journal. */
 export interface Verification {
   readonly ok: boolean;
   readonly records: number;
-  readonly brokenAt: { readonly seq: number | null; readonly where: string; readonly reason: string } | null;
+  /** How many long texts were looked at. */
+  readonly texts?: number;
+  /** The first of what is broken. */
+  readonly brokenAt: Broken | null;
+  /** All of it. In the journal only the first: what comes behind it is not looked at. */
+  readonly problems?: readonly Broken[];
 }
 
 /** Something that was looked at, and what was found. */

@@ -14,17 +14,19 @@ export interface OpenOptions {
   readonly create?: boolean;
   /** Goes on without records that are damaged, and writes that down. */
   readonly repair?: boolean;
+  /** Hears, in a sentence, of a file that was not as Baton wrote it and was built again. Only where this process owns the folder. */
+  readonly onWarning?: (sentence: string) => void;
   /** Told at first, and after each hand-over. */
   readonly onRole?: (role: 'owner' | 'client') => void;
 }
 
 export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
-  const { create = false, repair = false, onRole } = options;
+  const { create = false, repair = false, onRole, onWarning } = options;
   const marker = findMarker(layoutOf(dir), create);
   return openShared({
     dir,
     secret: marker.secret,
-    openOwner: () => openFsStore(dir, { repair, watch: true }),
+    openOwner: () => openFsStore(dir, { repair, watch: true, ...(onWarning === undefined ? {} : { onWarning }) }),
     ...(onRole === undefined ? {} : { onRole }),
   });
 }

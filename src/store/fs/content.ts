@@ -8,7 +8,7 @@ import type { StoredText } from './record.ts';
 /** In bytes of UTF-8. */
 const MOST_INLINE = 16 * 1024;
 
-const pathOf = (layout: Layout, sha256: string): string => join(layout.content, sha256.slice(0, 2), sha256);
+export const contentPath = (layout: Layout, sha256: string): string => join(layout.content, sha256.slice(0, 2), sha256);
 
 /** The text itself where it is short; else it is put on disk, for good, and named. */
 export function keepText(disk: Disk, layout: Layout, text: string): StoredText {
@@ -17,7 +17,7 @@ export function keepText(disk: Disk, layout: Layout, text: string): StoredText {
   const bytes = Buffer.from(text);
   if (bytes.length <= MOST_INLINE) return text;
   const sha256 = hash('sha256', bytes, 'hex');
-  const path = pathOf(layout, sha256);
+  const path = contentPath(layout, sha256);
   const folder = join(layout.content, sha256.slice(0, 2));
   // One that was damaged since would be named for nothing.
   if (disk.stat(path)?.size !== bytes.length || !bytes.equals(disk.read(path) ?? Buffer.alloc(0))) {
@@ -45,7 +45,7 @@ function writeDurably(disk: Disk, path: string, bytes: Uint8Array, aside: string
 /** Null where the file is gone or is not what it was. */
 export function readText(disk: Disk, layout: Layout, text: StoredText): string | null {
   if (typeof text === 'string') return text;
-  const bytes = disk.read(pathOf(layout, text.sha256));
+  const bytes = disk.read(contentPath(layout, text.sha256));
   if (bytes === null || hash('sha256', bytes, 'hex') !== text.sha256) return null;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }

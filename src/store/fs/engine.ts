@@ -12,14 +12,17 @@ import { keepText } from './content.ts';
 import type { Disk } from './disk.ts';
 import { storeFailure } from './failures.ts';
 import type { Folded } from './folded.ts';
-import { type GraphMoment, hashBefore, takeGraphMoment, writeGraphFile } from './graph-file.ts';
+import { type GraphMoment, takeGraphMoment, writeGraphFile } from './graph-file.ts';
 import { loadGraph } from './graph-load.ts';
 import { type Journal, notOurs, openJournal, type Written } from './journal.ts';
-import { cutBehind, fileOf, journalDays } from './journal-files.ts';
+import { bytesBetween, cutBehind, fileOf, journalDays } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { type Damage, type Loaded, load, type Torn } from './load.ts';
 import { changesGraph, type StoredChange, type StoredFacts, type StoredGraphChange } from './record.ts';
+import { hashBefore } from './record-hash.ts';
+import { NO_SEAL } from './seal.ts';
 import { type Moment, takeMoment, withGraphFile, writeSnapshot } from './snapshot.ts';
+import { costOf } from './start-cost.ts';
 
 export interface Engine {
   send(ask: Ask): Promise<Answer>;
@@ -32,11 +35,15 @@ export interface Engine {
   /** What was found at the start. */
   readonly torn: Torn | null;
   readonly damage: readonly Damage[];
+  /** Null once another snapshot has been written. */
+  readonly distrusted: Loaded['distrusted'];
   /** What was found when the graph was read: why its file was of no use, and damage that was passed over. */
   readonly graphProblem: string | null;
   readonly graphDamage: readonly Damage[];
   /** Writes the graph's file where it was of no use. */
   mendGraph(): Promise<void>;
+  /** Reads the journal from its beginning, and writes the snapshot and the graph's file anew. False where records are on their way: the next start does it. */
+  rebuild(): Promise<boolean>;
   /** Why the last snapshot could not be written. */
   readonly snapshotProblem: string | null;
   /** Whether the folder is still the one that was opened; else nothing is to be written into it. */
@@ -50,26 +57,38 @@ interface EngineOptions {
   readonly disk: Disk;
   readonly layout: Layout;
   readonly now: () => number;
+  /** What seals are keyed with. */
+  readonly secret: string;
   readonly snapshotEvery: number;
   readonly repair: boolean;
+  /** A file was not believed, and what it says was read from the journal instead. */
+  readonly onDistrust: (distrusted: Distrusted) => void;
   readonly onDurable: (written: readonly Written[]) => void;
 }
 
-/** A snapshot when the store is closed saves the next start from reading more than this. */
+/** A file that was not as Baton wrote it. */
+export interface Distrusted {
+  readonly file: 'snapshot.jsonl' | 'graph.jsonl';
+  readonly reason: string;
+}
+
+/** A snapshot when the store is closed saves the next start from more than this, as `costOf` counts it. */
 const TAIL_ON_CLOSE = 2_000;
 
 export function openEngine(options: EngineOptions): Engine {
-  const { disk, layout, now, snapshotEvery } = options;
+  const { disk, layout, now, secret, snapshotEvery } = options;
   let folded: Folded;
   let journal: Journal;
   let isBroken = false;
   let isClosed = false;
-  /** Records that no snapshot has. */
+  /** What the records that no snapshot has would cost a start. */
   let tail = 0;
+  /** Why the snapshot on disk was not believed; the next one is written whatever it saves. */
+  let distrusted: Loaded['distrusted'] = null;
   let moment: Moment | null = null;
   let graphMoment: GraphMoment | null = null;
-  /** The record at which the graph's file was written last, or could not be. */
-  let graphTried = 0;
+  /** What the records behind the graph's file would cost who reads it, or behind the last try to write it. */
+  let graphCost = 0;
   let graphProblem: string | null = null;
   let isGraphToMend = false;
   const graphDamage: Damage[] = [];
@@ -87,7 +106,7 @@ export function openEngine(options: EngineOptions): Engine {
   };
 
   const start = (): Loaded => {
-    const loaded = load(disk, layout, { tolerant: options.repair });
+    const loaded = load(disk, layout, { secret, tolerant: options.repair });
     folded = loaded.folded;
     folded.readGraph = () => readGraph(loaded.folded);
     // A process that was killed may have left records that are there to read, and that no sync has covered; or files that it had just
@@ -96,9 +115,13 @@ export function openEngine(options: EngineOptions): Engine {
       if (folded.day === null || day >= folded.day) disk.sync(fileOf(layout, day));
     }
     tail = loaded.tail;
+    distrusted = loaded.distrusted;
+    if (distrusted !== null && !distrusted.isOld) {
+      options.onDistrust({ file: 'snapshot.jsonl', reason: distrusted.reason });
+    }
     moment = null;
     graphMoment = null;
-    graphTried = 0;
+    graphCost = 0;
     torn = loaded.torn;
     journal = openJournal(disk, layout, folded, { onNumbered, onDurable }, loaded.isOpenEnded);
     return loaded;
@@ -114,18 +137,20 @@ export function openEngine(options: EngineOptions): Engine {
         marks: mine.graph,
         end: journal.end,
         tolerant: options.repair,
+        secret,
       });
       mine.nodePlaces = places;
       Object.assign(mine.graph, { base, from, next: from });
+      graphCost = from === null ? 0 : costOf(bytesBetween(disk, layout, from, journal.end));
       if (problem !== null) graphProblem = problem;
+      if (problem !== null && problem !== NO_SEAL) options.onDistrust({ file: 'graph.jsonl', reason: problem });
       isGraphToMend ||= problem !== null || damage.length > 0;
       graphDamage.push(...damage);
       return graph;
     });
 
-  /** How many records are read for the graph beside its file, or 0 where nothing is missing in it. */
-  const graphTail = (): number =>
-    !folded.state.hasGraph || folded.graph.from === null ? 0 : folded.seq - Math.max(folded.graph.from.seq, graphTried);
+  /** What reading the graph costs beside its file; 0 where nothing is missing in it. */
+  const graphTail = (): number => (folded.state.hasGraph && folded.graph.from !== null ? graphCost : 0);
 
   const isGraphDue = (): boolean => {
     const behind = graphTail();
@@ -133,21 +158,34 @@ export function openEngine(options: EngineOptions): Engine {
   };
 
   const takeGraph = (): GraphMoment => {
-    graphTried = folded.seq;
+    graphCost = 0;
     isGraphToMend = false;
     Object.assign(folded.graph, { next: null, isTaken: true });
-    // Where nothing has come since the start, all is on disk.
-    if (folded.day !== null) folded.hash ??= hashBefore(disk, layout, folded.day, folded.size);
+    lastHash();
     return takeGraphMoment(folded);
   };
 
-  const onNumbered = (): void => {
-    if (moment === null && tail >= Math.max(snapshotEvery, folded.state.size)) moment = takeMoment(folded);
-    if (!folded.graph.isTaken && folded.state.hasGraph && isGraphDue()) graphMoment = takeGraph();
+  /** Of the last record; null before the first. Where nothing has come since the start, all is on disk. */
+  const lastHash = (): string | null => {
+    if (folded.day !== null) folded.hash ??= hashBefore(disk, layout, folded.day, folded.size);
+    return folded.hash;
+  };
+
+  const takeState = (): Moment => takeMoment(folded, lastHash());
+
+  const onNumbered = (written: readonly Written[]): void => {
+    for (const { bytes } of written) {
+      tail += costOf(bytes);
+      if (folded.graph.from !== null) graphCost += costOf(bytes);
+    }
+    if (moment === null && tail >= Math.max(snapshotEvery, folded.state.size)) moment = takeState();
+    if (folded.graph.isTaken || !folded.state.hasGraph || !isGraphDue()) return;
+    // The snapshot says how far the file goes; one that was of no use may have ended elsewhere.
+    if (isGraphToMend) moment ??= takeState();
+    graphMoment = takeGraph();
   };
 
   const onDurable = (written: readonly Written[]): void => {
-    tail += written.length;
     if (moment !== null || graphMoment !== null) startSnapshot(moment, graphMoment);
     moment = null;
     graphMoment = null;
@@ -159,12 +197,14 @@ export function openEngine(options: EngineOptions): Engine {
     const mine = folded;
     const write = async (): Promise<void> => {
       const isReady = await succeeds(checkOurs());
-      const isWritten = isReady && takenGraph !== null && (await succeeds(writeGraphFile(disk, layout, takenGraph)));
+      const isWritten =
+        isReady && takenGraph !== null && (await succeeds(writeGraphFile(disk, layout, takenGraph, secret)));
       if (isWritten) Object.assign(mine.graph, { base: takenGraph.header.seq, from: mine.graph.next });
       if (takenGraph !== null) mine.graph.isTaken = false;
       // After the graph's own file, which it speaks of.
       const isBoth = isWritten && taken?.header.seq === takenGraph.header.seq;
-      if (isReady && taken !== null) await succeeds(writeSnapshot(disk, layout, isBoth ? withGraphFile(taken) : taken));
+      const whole = isBoth ? withGraphFile(taken) : taken;
+      if (isReady && whole !== null && (await succeeds(writeSnapshot(disk, layout, whole, secret)))) distrusted = null;
     };
     snapshotting = snapshotting.then(write);
   };
@@ -257,10 +297,10 @@ export function openEngine(options: EngineOptions): Engine {
   const lastSnapshot = async (): Promise<void> => {
     const isDamaged = loaded.damage.length > 0 || graphDamage.length > 0;
     if (isDamaged) void folded.state.graph;
-    const isDue = tail > TAIL_ON_CLOSE || isDamaged;
+    const isDue = tail > TAIL_ON_CLOSE || isDamaged || distrusted !== null;
     const isGraphLast = graphTail() > TAIL_ON_CLOSE || isDamaged || (isGraphToMend && folded.state.hasGraph);
     if (!isDue && !isGraphLast) return;
-    startSnapshot(isDue ? takeMoment(folded) : null, isGraphLast ? takeGraph() : null);
+    startSnapshot(isDue ? takeState() : null, isGraphLast ? takeGraph() : null);
     await snapshotting;
   };
 
@@ -299,6 +339,9 @@ export function openEngine(options: EngineOptions): Engine {
     },
     torn: loaded.torn,
     damage: loaded.damage,
+    get distrusted() {
+      return distrusted;
+    },
     get graphProblem() {
       return graphProblem;
     },
@@ -308,8 +351,25 @@ export function openEngine(options: EngineOptions): Engine {
       await commit(journal.durable());
       // Where something is on its way, its write takes this with it.
       if (!isGraphToMend || !folded.state.hasGraph || !journal.isIdle || folded.graph.isTaken) return snapshotting;
-      startSnapshot(takeMoment(folded), takeGraph());
+      startSnapshot(takeState(), takeGraph());
       await snapshotting;
+    },
+    async rebuild() {
+      ready();
+      await commit(journal.durable());
+      await snapshotting;
+      if (!isOurs()) throw lost();
+      guard(() => {
+        for (const kept of [layout.snapshot, layout.graph]) disk.remove(kept);
+      });
+      if (!journal.isIdle) return false;
+      const before = journal;
+      guard(start);
+      before.close();
+      const isGraphToo = folded.state.graph.size > 0;
+      startSnapshot(takeState(), isGraphToo ? takeGraph() : null);
+      await snapshotting;
+      return true;
     },
     get snapshotProblem() {
       return snapshotProblem;

@@ -1,6 +1,6 @@
 /**
  * The knowledge graph as of one record, in a file of its own, so that a start need not read it. A file of lines: a header, blocks of nodes,
- * edges and loads, an end. A block holds its nodes by columns, and what many of them share once: a million are read in a second or two.
+ * edges and loads, an end, a seal. A block holds its nodes by columns, and what many of them share once: a million are read in a second or two.
  */
 import { join } from 'node:path';
 import { createGraph, type Graph } from '../../core/graph.ts';
@@ -10,7 +10,8 @@ import type { Folded, Mark } from './folded.ts';
 import { fileOf } from './journal-files.ts';
 import { FORMAT, type Layout } from './layout.ts';
 import { linesOf } from './lines.ts';
-import { HASH_LENGTH, HASH_TAIL } from './record.ts';
+import { hashBefore } from './record-hash.ts';
+import { BROKEN_SEAL, endsWith, NO_SEAL, sealed, sealedLength } from './seal.ts';
 
 interface Header extends Mark {
   readonly format: number;
@@ -88,9 +89,9 @@ export function takeGraphMoment({ state, nodePlaces, seq, day, size, hash }: Fol
 }
 
 /** To be called when all that the moment knows is durable. */
-export async function writeGraphFile(disk: Disk, layout: Layout, moment: GraphMoment): Promise<void> {
+export async function writeGraphFile(disk: Disk, layout: Layout, moment: GraphMoment, secret: string): Promise<void> {
   disk.mkdir(layout.tmp);
-  await replaceSynced(disk, layout.graph, piecesOf(moment), join(layout.tmp, 'graph'));
+  await replaceSynced(disk, layout.graph, sealed(piecesOf(moment), secret), join(layout.tmp, 'graph'));
   disk.sync(layout.root);
 }
 
@@ -170,11 +171,13 @@ export type GraphFile =
   | { readonly kind: 'read'; readonly mark: Mark; readonly graph: Graph; readonly places: Map<string, number> };
 
 /** @param end where the journal ends */
-export function readGraphFile(disk: Disk, layout: Layout, end: Mark): GraphFile {
+export function readGraphFile(disk: Disk, layout: Layout, end: Mark, secret: string): GraphFile {
   if (disk.stat(layout.graph) === null) return { kind: 'none' };
   const unusable = (reason: string): GraphFile => ({ kind: 'unusable', reason });
+  const length = sealedLength(disk, layout.graph, secret);
+  if (length === null) return unusable(endsWith(disk, layout.graph, `${END}\n`) ? NO_SEAL : BROKEN_SEAL);
   try {
-    const lines = linesOf(disk, layout.graph);
+    const lines = linesOf(disk, layout.graph, 0, length);
     const first = lines.next();
     if (first.done) return unusable('it is empty');
     const header = JSON.parse(first.value.text) as Header;
@@ -214,10 +217,6 @@ function isOfJournal(disk: Disk, layout: Layout, { seq, day, size, hash }: Heade
   if (day === null || hash === null) return seq === 0 || day !== null;
   return (disk.stat(fileOf(layout, day))?.size ?? 0) >= size && hashBefore(disk, layout, day, size) === hash;
 }
-
-/** The hash of the record that ends there. */
-export const hashBefore = (disk: Disk, layout: Layout, day: string, size: number): string =>
-  Buffer.from(disk.readAt(fileOf(layout, day), size - HASH_TAIL, HASH_LENGTH)).toString('latin1');
 
 const NONE: readonly string[] = [];
 

@@ -31,9 +31,15 @@ export function loadGraph(
     marks,
     end,
     tolerant,
-  }: { readonly marks: Pick<GraphMarks, 'base' | 'from'>; readonly end: Mark; readonly tolerant: boolean },
+    secret,
+  }: {
+    readonly marks: Pick<GraphMarks, 'base' | 'from'>;
+    readonly end: Mark;
+    readonly tolerant: boolean;
+    readonly secret: string;
+  },
 ): LoadedGraph {
-  const file = readGraphFile(disk, layout, end);
+  const file = readGraphFile(disk, layout, end, secret);
   const { graph, places } = file.kind === 'read' ? file : { graph: createGraph(), places: new Map<string, number>() };
   const damage: Damage[] = [];
   const report = (found: Damage): void => {

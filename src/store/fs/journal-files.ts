@@ -38,6 +38,22 @@ export function* journalLines(
   }
 }
 
+/** How much stands between two places. */
+export function bytesBetween(
+  disk: Disk,
+  layout: Layout,
+  from: { readonly day: string | null; readonly size: number },
+  to: { readonly day: string | null; readonly size: number },
+): number {
+  let bytes = 0;
+  for (const day of journalDays(disk, layout)) {
+    if (to.day === null || day > to.day || (from.day !== null && day < from.day)) continue;
+    const end = day === to.day ? to.size : (disk.stat(fileOf(layout, day))?.size ?? 0);
+    bytes += end - (day === from.day ? from.size : 0);
+  }
+  return bytes;
+}
+
 /** Where a journal ends: its last file, how much of it is good, and what stands just before that, by which the file is known again. */
 export interface End {
   readonly day: string | null;

@@ -36,11 +36,13 @@ interface Waiting {
 export interface Written {
   readonly facts: StoredFacts;
   readonly seq: number;
+  /** How long its line is. */
+  readonly bytes: number;
 }
 
 interface JournalHooks {
   /** Records have their numbers, and the state is just behind the last of them; they are not durable yet. */
-  onNumbered(): void;
+  onNumbered(written: readonly Written[]): void;
   onDurable(written: readonly Written[]): void;
 }
 
@@ -136,11 +138,11 @@ export function openJournal(
       folded.hash = line.hash;
       size += bytes.length;
       texts.push(bytes);
-      written.push({ facts, seq });
+      written.push({ facts, seq, bytes: bytes.length });
     }
     folded.day = day;
     folded.size = size;
-    hooks.onNumbered();
+    hooks.onNumbered(written);
     const bytes = texts.length === 1 ? (texts[0] as Buffer) : Buffer.concat(texts);
     await appender.append(bytes);
     await appender.sync();

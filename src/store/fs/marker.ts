@@ -8,7 +8,7 @@ import { FORMAT, type Layout } from './layout.ts';
 export interface Marker {
   readonly format: number;
   readonly version: string;
-  /** Known to whoever may read the folder; the lock and the socket are named by it. */
+  /** Known to whoever may read the folder; the lock and the socket are named by it, and seals are keyed with it. */
   readonly secret: string;
 }
 
@@ -39,6 +39,9 @@ export function readMarker(disk: Disk, layout: Layout): Marker | null {
   }
   return marker;
 }
+
+/** What seals are keyed with; empty where nothing was marked, as in a folder that a test made. */
+export const secretOf = (disk: Disk, layout: Layout): string => readMarker(disk, layout)?.secret ?? '';
 
 function parse(bytes: Uint8Array): Marker | null {
   try {

@@ -1,18 +1,23 @@
-/** The state as of one record, so that a start reads it and the journal's tail. A file of lines: a header, a task each, an end. */
+/** The state as of one record, so that a start reads it and the journal's tail. A file of lines: a header, a task each, an end, a seal. */
 import { join } from 'node:path';
 import type { Question } from '../../core/question.ts';
 import type { SessionJson } from '../../core/session.ts';
 import { expandTask, type SparseTask, sparseTask, type Task } from '../../core/task.ts';
 import { type Disk, replaceSynced } from './disk.ts';
 import { emptyFold, type Folded, type Mark, type Places } from './folded.ts';
+import { fileOf } from './journal-files.ts';
 import { FORMAT, type Layout } from './layout.ts';
-import { linesOf } from './lines.ts';
+import { type FileLine, linesOf } from './lines.ts';
+import { hashBefore } from './record-hash.ts';
+import { BROKEN_SEAL, endsWith, NO_SEAL, sealed, sealedLength } from './seal.ts';
 
 interface Header {
   readonly format: number;
   readonly seq: number;
   readonly day: string | null;
   readonly size: number;
+  /** Of the record that it ends with; not in a snapshot of 0.1.0. */
+  readonly hash?: string | null;
   readonly tasks: number;
   readonly heads: readonly (readonly [session: string, hash: string])[];
   readonly requests: readonly (readonly [request: string, about: readonly string[]])[];
@@ -27,22 +32,66 @@ const END = '"end"';
 /** Written in pieces of this many tasks, so that work goes on in between. */
 const PIECE = 2_000;
 
-/** Null where there is none, or none that can be used: then the whole journal is read. */
-export function readSnapshot(disk: Disk, layout: Layout): Folded | null {
-  const lines = linesOf(disk, layout.snapshot);
-  const first = lines.next();
-  if (first.done) return null;
+/** A snapshot on disk. What is not sealed is not believed: then the whole journal is read. */
+export type Snapshot =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'usable'; readonly folded: Folded }
+  /** `by`: written by a Baton that knew no seals, and how far it says that it goes. */
+  | { readonly kind: 'unusable'; readonly reason: string; readonly by: Mark | null };
+
+const unusable = (reason: string, by: Mark | null = null): Snapshot => ({ kind: 'unusable', reason, by });
+
+/** `also unsealed`: one of 0.1.0 too, for whoever compares it with the journal. */
+export function readSnapshot(disk: Disk, layout: Layout, secret: string, which?: 'also unsealed'): Snapshot {
+  const first = headerLine(disk, layout);
+  if (first === null) return { kind: 'none' };
+  const length = sealedLength(disk, layout.snapshot, secret);
+  const header = parseHeader(first);
+  const start = Buffer.byteLength(first) + 1;
+  if (length === null) {
+    const isOld = header !== null && !Object.hasOwn(header, 'hash') && endsWith(disk, layout.snapshot, `${END}\n`);
+    if (!isOld) return unusable(BROKEN_SEAL);
+    const folded = which === undefined ? null : foldOf(header, linesOf(disk, layout.snapshot, start));
+    return folded === null ? unusable(NO_SEAL, markIn(header)) : { kind: 'usable', folded };
+  }
+  if (header?.format !== FORMAT) return unusable(`it has the format ${header?.format}, and ${FORMAT} was expected`);
+  if (!isAtItsPlace(disk, layout, header)) return unusable('it does not fit the journal');
+  const folded = foldOf(header, linesOf(disk, layout.snapshot, start, length));
+  return folded === null ? unusable('it cannot be read') : { kind: 'usable', folded };
+}
+
+function headerLine(disk: Disk, layout: Layout): string | null {
+  for (const { text } of linesOf(disk, layout.snapshot)) return text;
+  return null;
+}
+
+function parseHeader(text: string): Header | null {
   try {
-    const header = JSON.parse(first.value.text) as Header;
-    if (header.format !== FORMAT) return null;
-    const { seq, day, size } = header;
-    const folded = Object.assign(emptyFold(), { seq, day, size });
+    return JSON.parse(text) as Header;
+  } catch {
+    return null;
+  }
+}
+
+const markIn = ({ seq, day, size }: Header): Mark => ({ seq, day, size });
+
+/** Whether the record that it ends with stands where it says. A journal that ends before that has lost records, which is another matter. */
+function isAtItsPlace(disk: Disk, layout: Layout, { day, size, hash }: Header): boolean {
+  if (day === null || (disk.stat(fileOf(layout, day))?.size ?? 0) < size) return true;
+  return hashBefore(disk, layout, day, size) === hash;
+}
+
+/** Null where the lines are not those of a snapshot. */
+function foldOf(header: Header, lines: Iterable<FileLine>): Folded | null {
+  const { seq, day, size } = header;
+  const folded = Object.assign(emptyFold(), { seq, day, size });
+  let left = header.tasks;
+  try {
     for (const question of header.questions ?? []) folded.state.loadQuestion(question);
     for (const session of header.sessions ?? []) folded.state.loadSession(session);
     readMarks(folded, header);
     for (const [session, hash] of header.heads) folded.heads.set(session, hash);
     for (const [request, about] of header.requests) folded.state.remember(request, about);
-    let left = header.tasks;
     for (const { text } of lines) {
       if (left === 0) {
         if (text !== END) return null;
@@ -68,18 +117,6 @@ function readMarks({ graph, seq }: Folded, header: Header): void {
   if (mark.seq < seq) graph.from = mark;
 }
 
-/** What the snapshot knows of the chains. */
-export function readSnapshotHeads(disk: Disk, layout: Layout): Pick<Header, 'seq' | 'heads'> | null {
-  for (const { text } of linesOf(disk, layout.snapshot)) {
-    try {
-      return JSON.parse(text) as Header;
-    } catch {
-      return null;
-    }
-  }
-  return null;
-}
-
 /** The state at one moment, between two records. Tasks are never changed, only replaced, so that taking it is copying a list. */
 export interface Moment {
   readonly header: Header;
@@ -87,7 +124,8 @@ export interface Moment {
   readonly places: readonly (Places | undefined)[];
 }
 
-export function takeMoment(folded: Folded): Moment {
+/** @param hash of the last record; null before the first one */
+export function takeMoment(folded: Folded, hash: string | null): Moment {
   const tasks = [...folded.state.all()];
   const { seq, day, size } = folded;
   const { base, from } = folded.graph;
@@ -97,6 +135,7 @@ export function takeMoment(folded: Folded): Moment {
       seq,
       day,
       size,
+      hash,
       tasks: tasks.length,
       heads: [...folded.heads],
       requests: [...folded.state.requests()],
@@ -116,9 +155,9 @@ export function withGraphFile({ header, ...rest }: Moment): Moment {
 }
 
 /** To be called when all that the moment knows is durable. */
-export async function writeSnapshot(disk: Disk, layout: Layout, moment: Moment): Promise<void> {
+export async function writeSnapshot(disk: Disk, layout: Layout, moment: Moment, secret: string): Promise<void> {
   disk.mkdir(layout.tmp);
-  await replaceSynced(disk, layout.snapshot, piecesOf(moment), join(layout.tmp, 'snapshot'));
+  await replaceSynced(disk, layout.snapshot, sealed(piecesOf(moment), secret), join(layout.tmp, 'snapshot'));
   disk.sync(layout.root);
 }
 

@@ -1,26 +1,30 @@
 /** The store of one data folder, for the process that owns it. The journal is the truth, memory is its fold, the tree follows. */
 import { BatonError } from '../../core/errors.ts';
 import { fitsFilter, hasText, lineageOf, wholeNode } from '../../core/graph-queries.ts';
-import type { Actor } from '../../core/laws/messages.ts';
 import type { Node } from '../../core/node.ts';
-import type { Check, Store, WholeNode } from '../../core/store.ts';
+import type { Store, WholeNode } from '../../core/store.ts';
 import { isRunning, taskOfRun } from '../../core/task.ts';
 import { findEdges, findQuestions, findTask, inOrder } from '../decide-ask.ts';
 import { createSignal } from '../signal.ts';
+import { journalChecks, keptChecks } from './checks.ts';
 import { type Disk, realDisk } from './disk.ts';
-import { type Engine, openEngine } from './engine.ts';
+import { type Distrusted, openEngine } from './engine.ts';
 import { storeFailure } from './failures.ts';
+import { distrustNote, onlyUnwritable, reportFindings, sentenceOf } from './findings.ts';
 import { openRecordWindow, type ReadRecord } from './journal-files.ts';
 import { layoutOf } from './layout.ts';
+import { secretOf } from './marker.ts';
 import { createReader } from './reads.ts';
 import { openTreeKeeper, type TreeKeeper } from './tree-keeper.ts';
-import { verifyJournal } from './verify.ts';
+import { prove, verificationOf } from './verify.ts';
 
 export interface FsOptions {
   readonly disk?: Disk;
   readonly now?: () => number;
-  /** A snapshot is written when this many records, and as many as there are tasks, are not in the last one. */
+  /** A snapshot is written when the records behind the last one cost a start as much as so many ordinary ones, and as the tasks there are. */
   readonly snapshotEvery?: number;
+  /** Hears of a file that was not as Baton wrote it, in a sentence for the user. */
+  readonly onWarning?: (sentence: string) => void;
   /** Goes on without records that are damaged. */
   readonly repair?: boolean;
   /** Notices what is changed in the tree as it happens. */
@@ -36,26 +40,36 @@ const SNAPSHOT_EVERY = 20_000;
 const MOST_TRIES = 5;
 /** So many nodes are looked at before others get their turn. */
 const AT_ONCE = 200;
-const RUNTIME: Actor = { kind: 'runtime', name: 'baton' };
 
 export async function openFsStore(dir: string, options: FsOptions = {}): Promise<Store> {
   const { disk = realDisk, now = Date.now, snapshotEvery = SNAPSHOT_EVERY, repair = false, watch = false } = options;
   const layout = layoutOf(dir);
   const written = createSignal();
   const closing = new AbortController();
+  const secret = secretOf(disk, layout);
   let tree: TreeKeeper | null = null;
+  /** Found while nothing can be written yet. */
+  const early: Distrusted[] = [];
+  let isOpen = false;
   const engine = openEngine({
     disk,
     layout,
     now,
+    secret,
     snapshotEvery,
     repair,
+    onDistrust(found) {
+      options.onWarning?.(sentenceOf(dir, found));
+      if (isOpen) void engine.send(distrustNote(found)).catch(onlyUnwritable);
+      else early.push(found);
+    },
     onDurable(records) {
       written.raise();
       tree?.follow(records);
     },
   });
-  await reportFindings(engine);
+  await reportFindings(engine, early);
+  isOpen = true;
   const reader = createReader(
     disk,
     layout,
@@ -72,6 +86,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     send: engine.send,
     durable: engine.durable,
     watch,
+    secret,
     distrust: engine.damage.length > 0,
     isGone: () => !engine.isOurs(),
     ...(options.boot === undefined ? {} : { boot: options.boot }),
@@ -176,11 +191,18 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
       yield* reader.eventsAfter(query, closing.signal);
     },
     lastRecord: () => readDisk(() => engine.journal.end.seq),
-    verify: (session) => readDisk(() => verifyJournal(disk, layout, engine.journal.end, session)),
+    async verify(session) {
+      await engine.snapshotWritten();
+      return readDisk(() => verificationOf(prove(disk, layout, { end: engine.journal.end, secret, session })));
+    },
     async examine() {
-      const proof = await readDisk(() => verifyJournal(disk, layout, engine.journal.end));
-      const graph = await graphCheck(engine);
-      return [...journalChecks(engine, proof), graph, ...(await (tree as TreeKeeper).examine())];
+      await engine.snapshotWritten();
+      const proof = await readDisk(() => prove(disk, layout, { end: engine.journal.end, secret }));
+      return [
+        ...journalChecks(engine, proof),
+        ...(await keptChecks(engine, proof)),
+        ...(await (tree as TreeKeeper).examine()),
+      ];
     },
     async settled() {
       open();
@@ -200,65 +222,4 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
       }
     },
   };
-}
-
-/** What was found at the start is written down, where anything can be. */
-async function reportFindings({ torn, damage, send }: Engine): Promise<void> {
-  const notes = [
-    ...(torn === null ? [] : [{ event: 'store.recovered', detail: { file: `events/${torn.day}.jsonl`, ...torn } }]),
-    ...(damage.length === 0 ? [] : [{ event: 'store.repaired', detail: { passedOver: damage } }]),
-  ];
-  try {
-    for (const note of notes) await send({ message: { type: 'note', ...note }, by: RUNTIME });
-  } catch (cause) {
-    // A folder that cannot be written can still be read.
-    if (!(cause instanceof BatonError) || cause.code !== 'E_STORE_UNWRITABLE') throw cause;
-  }
-}
-
-/** Reads the graph, where that has not been done, and writes its file anew where that was of no use. */
-async function graphCheck(engine: Engine): Promise<Check> {
-  const name = 'graph';
-  try {
-    engine.ready();
-    const { graph } = engine.folded.state;
-    await engine.mendGraph();
-    const { graphProblem: problem, graphDamage: damage } = engine;
-    const detail = [
-      `${graph.size} nodes`,
-      ...(problem === null ? [] : [`graph.jsonl was of no use (${problem}), so the journal was read instead`]),
-      ...(damage.length === 0 ? [] : [`${damage.length} damaged records were passed over`]),
-    ];
-    return { name, ok: true, detail: detail.join('; ') };
-  } catch (cause) {
-    if (!(cause instanceof BatonError)) throw cause;
-    return { name, ok: false, detail: `${cause.message} (${cause.code})` };
-  }
-}
-
-function journalChecks(engine: Engine, { ok, records, brokenAt }: Awaited<ReturnType<Store['verify']>>): Check[] {
-  const { torn, damage, snapshotProblem } = engine;
-  return [
-    {
-      name: 'journal',
-      ok,
-      detail:
-        brokenAt === null
-          ? `${records} records, every one chained to the one before`
-          : `record ${brokenAt.seq ?? '?'} (${brokenAt.where}): ${brokenAt.reason}`,
-    },
-    ...(torn === null
-      ? []
-      : [
-          {
-            name: 'last write',
-            ok: true,
-            detail: `a crash tore it; ${torn.bytes} bytes that nobody was told of were cut off`,
-          },
-        ]),
-    ...(damage.length === 0
-      ? []
-      : [{ name: 'damage', ok: true, detail: `${damage.length} damaged records were passed over` }]),
-    { name: 'snapshot', ok: snapshotProblem === null, detail: snapshotProblem ?? 'in order' },
-  ];
 }

@@ -39,6 +39,8 @@ interface KeeperOptions {
   readonly watch: boolean;
   /** Records are missing: the tree is compared file by file, and may know more than the journal. */
   readonly distrust: boolean;
+  /** What the mark is sealed with. */
+  readonly secret: string;
   /** Names this start of the machine. */
   readonly boot?: string;
   readonly few?: number;
@@ -63,7 +65,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   const boot = options.boot ?? bootId();
   const problems = new Map<string, TreeProblem>();
   const closing = new AbortController();
-  let mark = options.distrust ? null : readMark(disk, layout);
+  let mark = options.distrust ? null : readMark(disk, layout, options.secret);
   /** What was changed in the files before this has been taken in. */
   let lookedAt = mark?.at ?? 0;
   /** What has been changed since is noticed. */
@@ -101,7 +103,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     mark = { seq: sync.shown(), boot, at, folders };
     if (options.isGone()) return;
     try {
-      writeMark(disk, layout, mark);
+      writeMark(disk, layout, mark, options.secret);
     } catch (cause) {
       // Without a mark more is looked at than needed, and nothing is lost.
       fail(cause);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { TASK_STATUSES } from '../../core/task.ts';
 import { type Disk, replaceFile } from './disk.ts';
 import type { Layout } from './layout.ts';
+import { sealOf } from './seal.ts';
 import { statusFolder } from './tree/paths.ts';
 
 export interface TreeMark {
@@ -16,22 +17,37 @@ export interface TreeMark {
   readonly folders: readonly number[] | null;
 }
 
-export function readMark(disk: Disk, layout: Layout): TreeMark | null {
+/** Null where there is none, or none that can be believed: it was torn by a loss of power, changed, or written by 0.1.0, which did not seal it. */
+export function readMark(disk: Disk, layout: Layout, secret: string): TreeMark | null {
+  const found = parseMark(disk, layout);
+  return found !== null && found.seal === sealOf(JSON.stringify(found.mark), secret) ? found.mark : null;
+}
+
+/** The last record that the tree has shown, so that it was durable; 0 where nothing can be believed of it. */
+export function shownBefore(disk: Disk, layout: Layout, secret: string): number {
+  const found = parseMark(disk, layout);
+  if (found === null) return 0;
+  return found.seal === undefined ? found.mark.seq : (readMark(disk, layout, secret)?.seq ?? 0);
+}
+
+function parseMark(disk: Disk, layout: Layout): { readonly mark: TreeMark; readonly seal: unknown } | null {
   const bytes = disk.read(layout.treeMark);
   if (bytes === null) return null;
   try {
-    const { seq, boot, at, folders } = JSON.parse(new TextDecoder().decode(bytes)) as TreeMark;
+    const { seal, ...rest } = JSON.parse(new TextDecoder().decode(bytes)) as TreeMark & { readonly seal?: unknown };
+    const { seq, boot, at, folders } = rest;
     if (typeof seq !== 'number' || typeof boot !== 'string' || typeof at !== 'number') return null;
-    return { seq, boot, at, folders: Array.isArray(folders) ? folders : null };
+    return { mark: { seq, boot, at, folders: Array.isArray(folders) ? folders : null }, seal };
   } catch {
-    // Torn by a loss of power; then everything is looked at.
     return null;
   }
 }
 
-export function writeMark(disk: Disk, layout: Layout, mark: TreeMark): void {
+export function writeMark(disk: Disk, layout: Layout, { seq, boot, at, folders }: TreeMark, secret: string): void {
+  const mark: TreeMark = { seq, boot, at, folders };
+  const text = JSON.stringify({ ...mark, seal: sealOf(JSON.stringify(mark), secret) });
   disk.mkdir(layout.tmp);
-  replaceFile(disk, layout.treeMark, `${JSON.stringify(mark)}\n`, `${layout.tmp}/tree-mark`);
+  replaceFile(disk, layout.treeMark, `${text}\n`, `${layout.tmp}/tree-mark`);
 }
 
 export const folderTimes = (disk: Disk, layout: Layout): number[] =>

@@ -1,55 +1,81 @@
-/** Proves the chains: every record is what was written, none is missing, none was put in. */
-import type { Verification } from '../../core/store.ts';
+/**
+ * Proves what is on disk: every record of the journal is what was written, none is missing, none was put in; every long text is the one that
+ * its record names; and the snapshot and the graph's file say what the journal says.
+ */
+import type { Broken, Verification } from '../../core/store.ts';
+import { createContentCheck } from './content-check.ts';
 import type { Disk } from './disk.ts';
+import { createFresh } from './fresh-fold.ts';
 import { journalLines } from './journal-files.ts';
 import type { Layout } from './layout.ts';
 import { decodeLine, genesis, isChained } from './record.ts';
-import { readSnapshotHeads } from './snapshot.ts';
+import { openKept } from './verify-kept.ts';
 
-/** With a session, only its chain; numbers that are missing are found in any case. */
-export function verifyJournal(
-  disk: Disk,
-  layout: Layout,
-  end: { readonly day: string | null; readonly size: number; readonly seq: number },
-  session?: string,
-): Verification {
-  const heads = new Map<string, string>();
-  const snapshot = readSnapshotHeads(disk, layout);
+/** The end of what is to be proven. */
+interface End {
+  readonly day: string | null;
+  readonly size: number;
+  readonly seq: number;
+}
+
+export interface Proof {
+  readonly records: number;
+  /** The first record that does not fit; what comes after it was not looked at. */
+  readonly chain: Broken | null;
+  readonly content: readonly Broken[];
+  /** How many long texts there are. */
+  readonly texts: number;
+  readonly snapshot: Broken | null;
+  readonly graph: Broken | null;
+}
+
+const ALL = Number.POSITIVE_INFINITY;
+/** All that is there: where the journal does not open, nobody knows where it ends. */
+export const WHOLE: End = { day: null, size: ALL, seq: 0 };
+
+interface ProveOptions {
+  readonly end: End;
+  /** What seals are keyed with. */
+  readonly secret: string;
+  /** Only its chain and its texts; numbers that are missing are found in any case. */
+  readonly session?: string | undefined;
+}
+
+export function prove(disk: Disk, layout: Layout, { end, secret, session }: ProveOptions): Proof {
+  const content = createContentCheck(disk, layout);
+  const fresh = createFresh();
+  const kept = openKept(disk, layout, { ...end, seq: end.size === ALL ? ALL : end.seq }, secret);
   let records = 0;
-  let seq = 0;
+  const proof = (chain: Broken | null): Proof => ({ records, chain, ...content.found(), ...kept.found() });
+  kept.compare(fresh);
   for (const { day, line } of journalLines(disk, layout, undefined, end)) {
     const where = `events/${day}.jsonl, byte ${line.start}`;
-    const broken = (reason: string, number: number | null = null): Verification => ({
-      ok: false,
-      records,
-      brokenAt: { seq: number, where, reason },
-    });
     const record = decodeLine(line.text);
-    if (record === null) return broken('the record cannot be read', seq + 1);
-    if (record.seq !== seq + 1) {
-      return broken(`record ${seq + 1} was expected, and there is record ${record.seq}`, seq + 1);
+    const expected = fresh.folded.seq + 1;
+    if (record === null) return proof({ seq: expected, where, reason: 'the record cannot be read' });
+    if (record.seq !== expected) {
+      const reason = `record ${expected} was expected, and there is record ${record.seq}`;
+      return proof({ seq: expected, where, reason });
     }
-    seq = record.seq;
-    const isAsked = session === undefined || record.session === session;
-    if (isAsked) {
-      const head = heads.get(record.session) ?? genesis(record.session);
-      if (!isChained(line.text, record, head)) return broken('its hash does not fit what it says', record.seq);
+    if (session === undefined || record.session === session) {
+      const head = fresh.folded.heads.get(record.session) ?? genesis(record.session);
+      if (!isChained(line.text, record, head)) {
+        return proof({ seq: record.seq, where, reason: 'its hash does not fit what it says' });
+      }
       records++;
+      content.look(record);
     }
-    heads.set(record.session, record.hash);
-    if (snapshot?.seq === seq) {
-      const other = snapshot.heads.find(([name, hash]) => heads.get(name) !== hash);
-      if (other !== undefined) return broken(`the snapshot knows another last record of the session ${other[0]}`, seq);
-    }
+    fresh.take(record, day, line.start, line.end);
+    kept.compare(fresh);
   }
-  if (seq < end.seq || (snapshot !== null && snapshot.seq > seq)) {
-    const missing = Math.max(end.seq, snapshot?.seq ?? 0);
-    const where = end.day === null ? 'events/' : `events/${end.day}.jsonl`;
-    return {
-      ok: false,
-      records,
-      brokenAt: { seq: seq + 1, where, reason: `the journal ends at record ${seq}, and there were ${missing}` },
-    };
-  }
-  return { ok: true, records, brokenAt: null };
+  const { seq } = fresh.folded;
+  const last = Math.max(end.seq, kept.seq ?? 0);
+  if (seq >= last) return proof(null);
+  const where = end.day === null ? 'events/' : `events/${end.day}.jsonl`;
+  return proof({ seq: seq + 1, where, reason: `the journal ends at record ${seq}, and there were ${last}` });
+}
+
+export function verificationOf({ records, chain, content, texts, snapshot, graph }: Proof): Verification {
+  const problems = [chain, ...content, snapshot, graph].filter((found) => found !== null);
+  return { ok: problems.length === 0, records, texts, brokenAt: problems[0] ?? null, problems };
 }

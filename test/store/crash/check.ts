@@ -80,7 +80,11 @@ async function openAgain(told: Told, options: CheckOptions): Promise<void> {
 
 /** A snapshot has its name only when it is whole; one that is not would cost the next start the whole journal. */
 const isWhole = (snapshot: Uint8Array | null): boolean =>
-  snapshot === null || (!snapshot.includes(0) && Buffer.from(snapshot).toString('utf8').endsWith('\n"end"\n'));
+  snapshot === null ||
+  (!snapshot.includes(0) &&
+    Buffer.from(snapshot)
+      .toString('utf8')
+      .match(/\n"end"\n"seal \w{64}"\n$/) !== null);
 
 const tell = ({ disk, dir, start, ledger }: CheckOptions): Told =>
   retell(disk, dir, start, (request) => ledger.asked.get(request));

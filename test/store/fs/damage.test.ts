@@ -40,8 +40,14 @@ async function verified(change: (text: string[]) => string[], session?: string) 
 }
 
 test('an untouched journal is whole', async () => {
-  expect(await verified((text) => text)).toEqual({ ok: true, records: 6, brokenAt: null });
-  expect(await verified((text) => text, 'other')).toEqual({ ok: true, records: 2, brokenAt: null });
+  expect(await verified((text) => text)).toEqual({ ok: true, records: 6, texts: 0, brokenAt: null, problems: [] });
+  expect(await verified((text) => text, 'other')).toEqual({
+    ok: true,
+    records: 2,
+    texts: 0,
+    brokenAt: null,
+    problems: [],
+  });
 });
 
 test.each([
@@ -97,7 +103,7 @@ test('a torn last record is cut off and reported', async () => {
   expect(await all(store.tasks())).toHaveLength(4);
   const events = (await all(store.eventsAfter({ after: 6 }))).flatMap(({ events }) => events);
   expect(events).toMatchObject([{ type: 'store.recovered', detail: { bytes: 55 } }]);
-  expect(await store.verify()).toEqual({ ok: true, records: 7, brokenAt: null });
+  expect(await store.verify()).toEqual({ ok: true, records: 7, texts: 0, brokenAt: null, problems: [] });
   await store.close();
 });
 
@@ -154,7 +160,7 @@ test('a snapshot that is broken is not needed', async () => {
   await store.settled();
   await store.close();
   const snapshot = join(dir, 'snapshot.jsonl');
-  expect(readFileSync(snapshot, 'utf8')).toMatch(/"end"\n$/);
+  expect(readFileSync(snapshot, 'utf8')).toMatch(/\n"end"\n"seal \w{64}"\n$/);
   writeFileSync(snapshot, readFileSync(snapshot, 'utf8').slice(0, -20));
   const again = await openFsStore(dir);
   expect(await all(again.tasks())).toHaveLength(7);

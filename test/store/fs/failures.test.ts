@@ -39,7 +39,7 @@ test.each([
     fail(null);
     const second = await add(store, { title: 'after' });
     expect(second.id > first.id).toBe(true);
-    expect(await store.verify()).toEqual({ ok: true, records: 2, brokenAt: null });
+    expect(await store.verify()).toEqual({ ok: true, records: 2, texts: 0, brokenAt: null, problems: [] });
     await store.close();
     const again = await openFsStore(dir);
     expect((await all(again.tasks())).map(({ title }) => title)).toEqual(['before', 'after']);

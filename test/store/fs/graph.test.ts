@@ -6,7 +6,8 @@ import type { Store } from '../../../src/core/store.ts';
 import { type Disk, realDisk } from '../../../src/store/fs/disk.ts';
 import { examine } from '../../../src/store/fs/doctor.ts';
 import { layoutOf } from '../../../src/store/fs/layout.ts';
-import { makeFolder } from '../../../src/store/fs/marker.ts';
+import { makeFolder, secretOf } from '../../../src/store/fs/marker.ts';
+import { sealed } from '../../../src/store/fs/seal.ts';
 import { type FsOptions, openFsStore } from '../../../src/store/fs/store.ts';
 import { adding, apply, everything, story, taken, updating } from '../conformance-graph.ts';
 import { failingDisk } from './failing-disk.ts';
@@ -79,7 +80,7 @@ test('a start, and work on tasks, do not read the graph; the first question abou
 
 test('the graph is in its file, and what came behind it in the journal', async () => {
   await written();
-  expect(readFileSync(graphFile(), 'utf8')).toMatch(/"end"\n$/);
+  expect(readFileSync(graphFile(), 'utf8')).toMatch(/\n"end"\n"seal \w{64}"\n$/);
   const store = await open({ snapshotEvery: 1000 });
   await apply(store, adding('more', { sources: ['fix_a'] }), updating('fix_a', { again: 1 }));
   const before = await everything(store);
@@ -103,19 +104,23 @@ test('records of tasks alone move on what is known of the file, so that they are
   const again = await open({ disk });
   reads.length = 0;
   await again.lineage('fix_a');
-  const offsets = reads.filter(({ path }) => path === journal()).map(({ offset }) => offset);
+  const { day, size: end } = header(graphFile()) as { day: string; size: number };
+  const offsets = reads.filter(({ path }) => path.endsWith(`${day}.jsonl`)).map(({ offset }) => offset);
   // One look shows that the file is of this journal.
-  const looked = (header(graphFile())['size'] as number) - 67;
-  expect(offsets.filter((offset) => offset < size)).toEqual([looked]);
+  expect(offsets.filter((offset) => offset < size)).toEqual([end - 67]);
   await again.close();
 });
 
 test.each([
   ['missing', () => rmSync(graphFile()), /gone/],
-  ['cut off', () => cut(-7), /cut off/],
-  ['cut in a line', () => cut(-60), /cannot be read|cut off/],
-  ['empty', () => writeFileSync(graphFile(), ''), /empty/],
-  ['rubbish', () => writeFileSync(graphFile(), '\0\0\0\n'), /cannot be read/],
+  ['cut off', () => damage((text) => text.slice(0, -7)), /checksum/],
+  ['without its seal, as 0.1.0 wrote it', () => damage(unsealed), /no checksum/],
+  ['empty', () => writeFileSync(graphFile(), ''), /checksum/],
+  ['rubbish', () => writeFileSync(graphFile(), '\0\0\0\n'), /checksum/],
+  ['cut off and sealed', () => change((text) => text.slice(0, -7)), /cut off/],
+  ['cut in a line and sealed', () => change((text) => text.slice(0, -60)), /cannot be read|cut off/],
+  ['empty and sealed', () => change(() => ''), /empty/],
+  ['rubbish and sealed', () => change(() => '\0\0\0\n'), /cannot be read/],
   ['of another format', () => change((text) => text.replace('"format":1', '"format":99')), /format 99/],
   ['of another journal', () => change((text) => text.replace(/"hash":"\w{4}/, '"hash":"0000')), /does not fit/],
   ['of a later time', () => change((text) => text.replace(/"seq":\d+/, '"seq":99999')), /does not fit/],
@@ -124,23 +129,26 @@ test.each([
     () => change((text) => text.replace(/"nodes":(\d+)/, (_, n) => `"nodes":${Number(n) + 1}`)),
     /cut off/,
   ],
-])('a file that is %s: the whole journal is read, and the doctor says so and mends it', async (_, damage, reason) => {
+])('a file that is %s: the whole journal is read, and the doctor says so and mends it', async (_, harm, reason) => {
   await written();
   const before = await told();
-  damage();
+  harm();
   expect(await told()).toEqual(before);
-  damage();
+  harm();
   const checks = await examine(dir);
   expect(checks.filter(({ ok }) => !ok)).toEqual([]);
   expect(checks.find(({ name }) => name === 'graph')?.detail).toMatch(reason);
-  expect(readFileSync(graphFile(), 'utf8')).toMatch(/"end"\n$/);
+  expect(readFileSync(graphFile(), 'utf8')).toMatch(/\n"end"\n"seal [0-9a-f]{64}"\n$/);
   expect((await examine(dir)).find(({ name }) => name === 'graph')?.detail).toMatch(/^\d+ nodes$/);
   expect(await told()).toEqual(before);
 });
 
-const change = (how: (text: string) => string): void =>
+const damage = (how: (text: string) => string): void =>
   writeFileSync(graphFile(), how(readFileSync(graphFile(), 'utf8')));
-const cut = (end: number): void => change((text) => text.slice(0, end));
+const unsealed = (text: string): string => text.replace(/"seal \w+"\n$/, '');
+/** As somebody does who knows the secret: the seal fits. */
+const change = (how: (text: string) => string): void =>
+  damage((text) => [...sealed([how(unsealed(text))], secretOf(realDisk, layoutOf(dir)))].join(''));
 
 test('an older or a newer file than the snapshot speaks of is read for what it is', async () => {
   await written();
