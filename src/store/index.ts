@@ -1,6 +1,7 @@
 export type {
   Answer,
   Ask,
+  Broken,
   Check,
   EventQuery,
   Lineage,
@@ -13,5 +14,5 @@ export type {
   Verification,
   WholeNode,
 } from '../core/store.ts';
-export { openMemoryStore } from './memory.ts';
-export { type OpenOptions, openStore } from './open.ts';
+export type { OpenOptions } from './open.ts';
+export { openMemoryStore, openStore } from './validated.ts';

@@ -1,35 +1,61 @@
-/** What a start finds out of order, told to the user in a sentence and written down as an event. */
+/** What is found out of order when files are read: told to the user in a sentence, and written down as an event. */
 import { BatonError } from '../../core/errors.ts';
 import type { Actor } from '../../core/laws/messages.ts';
-import type { Ask } from '../../core/store.ts';
 import type { Distrusted, Engine } from './engine.ts';
 import { REPAIRED } from './load.ts';
 
+interface Findings {
+  /** A file was not believed. Each is told of once, however often it is read again. */
+  distrust(found: Distrusted): void;
+  /** Writes down what was found at the start, and from then on what is found later. */
+  report(engine: Engine): Promise<void>;
+}
+
 const RUNTIME: Actor = { kind: 'runtime', name: 'baton' };
 
-export const sentenceOf = (dir: string, { file, reason }: Distrusted): string =>
-  `${dir}/${file} was not believed: ${reason}; it is built again from the journal (baton audit verify checks the journal)`;
+export function createFindings(dir: string, onWarning: (sentence: string) => void = () => {}): Findings {
+  const told = new Set<Distrusted['file']>();
+  /** Found while nothing can be written yet. */
+  const early: Distrusted[] = [];
+  let engine: Engine | null = null;
 
-export const distrustNote = ({ file, reason }: Distrusted): Ask => ({
-  message: { type: 'note', event: 'store.distrusted', detail: { file, reason } },
-  by: RUNTIME,
-});
+  const note = async (event: string, detail: Readonly<Record<string, unknown>>): Promise<void> => {
+    await engine?.send({ message: { type: 'note', event, detail }, by: RUNTIME });
+  };
 
-/** What was found at the start is written down, where anything can be. */
-export async function reportFindings({ torn, damage, send }: Engine, distrusted: readonly Distrusted[]): Promise<void> {
-  const notes = [
-    ...(torn === null ? [] : [{ event: 'store.recovered', detail: { file: `events/${torn.day}.jsonl`, ...torn } }]),
-    ...(damage.length === 0 ? [] : [{ event: REPAIRED, detail: { passedOver: damage } }]),
-  ];
-  try {
-    for (const note of notes) await send({ message: { type: 'note', ...note }, by: RUNTIME });
-    for (const found of distrusted) await send(distrustNote(found));
-  } catch (cause) {
-    onlyUnwritable(cause);
-  }
+  /** The user has been told; that it could not be written down as well keeps nobody from reading. */
+  const noteDistrust = (found: Distrusted): Promise<void> => note('store.distrusted', { ...found }).catch(onlyBaton);
+
+  return {
+    distrust(found) {
+      if (told.has(found.file)) return;
+      told.add(found.file);
+      onWarning(sentenceOf(dir, found));
+      // Later: it was found in the middle of reading.
+      if (engine === null) early.push(found);
+      else setImmediate(noteDistrust, found);
+    },
+    async report(opened) {
+      engine = opened;
+      const { torn, damage } = opened;
+      if (torn !== null) {
+        const detail = { file: `events/${torn.day}.jsonl`, ...torn };
+        await note('store.recovered', detail).catch(onlyUnwritable);
+      }
+      if (damage.length > 0) await note(REPAIRED, { passedOver: damage }).catch(onlyUnwritable);
+      for (const found of early) await noteDistrust(found);
+    },
+  };
+}
+
+function onlyBaton(cause: unknown): void {
+  if (!(cause instanceof BatonError)) throw cause;
 }
 
 /** A folder that cannot be written can still be read. */
-export function onlyUnwritable(cause: unknown): void {
+function onlyUnwritable(cause: unknown): void {
   if (!(cause instanceof BatonError) || cause.code !== 'E_STORE_UNWRITABLE') throw cause;
 }
+
+const sentenceOf = (dir: string, { file, reason }: Distrusted): string =>
+  `${dir}/${file} was not believed: ${reason}; it is built again from the journal (baton audit verify checks the journal)`;

@@ -44,7 +44,7 @@ const unusable = (reason: string, by: Mark | null = null): Snapshot => ({ kind: 
 /** `also unsealed`: one of 0.1.0 too, for whoever compares it with the journal. */
 export function readSnapshot(disk: Disk, layout: Layout, secret: string, which?: 'also unsealed'): Snapshot {
   const first = headerLine(disk, layout);
-  if (first === null) return { kind: 'none' };
+  if (first === null) return disk.stat(layout.snapshot) === null ? { kind: 'none' } : unusable(BROKEN_SEAL);
   const length = sealedLength(disk, layout.snapshot, secret);
   const header = parseHeader(first);
   const start = Buffer.byteLength(first) + 1;

@@ -8,9 +8,9 @@ import { findEdges, findQuestions, findTask, inOrder } from '../decide-ask.ts';
 import { createSignal } from '../signal.ts';
 import { journalChecks, keptChecks } from './checks.ts';
 import { type Disk, realDisk } from './disk.ts';
-import { type Distrusted, openEngine } from './engine.ts';
+import { openEngine } from './engine.ts';
 import { storeFailure } from './failures.ts';
-import { distrustNote, onlyUnwritable, reportFindings, sentenceOf } from './findings.ts';
+import { createFindings } from './findings.ts';
 import { openRecordWindow, type ReadRecord } from './journal-files.ts';
 import { layoutOf } from './layout.ts';
 import { secretOf } from './marker.ts';
@@ -48,9 +48,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
   const closing = new AbortController();
   const secret = secretOf(disk, layout);
   let tree: TreeKeeper | null = null;
-  /** Found while nothing can be written yet. */
-  const early: Distrusted[] = [];
-  let isOpen = false;
+  const findings = createFindings(dir, options.onWarning);
   const engine = openEngine({
     disk,
     layout,
@@ -58,18 +56,13 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     secret,
     snapshotEvery,
     repair,
-    onDistrust(found) {
-      options.onWarning?.(sentenceOf(dir, found));
-      if (isOpen) void engine.send(distrustNote(found)).catch(onlyUnwritable);
-      else early.push(found);
-    },
+    onDistrust: findings.distrust,
     onDurable(records) {
       written.raise();
       tree?.follow(records);
     },
   });
-  await reportFindings(engine, early);
-  isOpen = true;
+  await findings.report(engine);
   const reader = createReader(
     disk,
     layout,
