@@ -51,8 +51,8 @@ function report({ ok, records, texts = 0, brokenAt, problems = [] }: Verificatio
   const { seq = null, where = null, reason = null } = brokenAt ?? {};
   if (json) return printJson({ ok, records, texts, broken_at: seq ?? where, where, reason, problems });
   if (brokenAt === null) {
-    const long = texts === 0 ? '' : `, and ${texts} long texts`;
-    return print(`${green('intact')}: ${records} records, each chained to the one before it${long}`);
+    print(`${green('intact')}: ${records} records, each chained to the one before it`);
+    return texts === 0 ? undefined : print(`  and ${texts} long texts, each as it was written`);
   }
   for (const broken of problems.length === 0 ? [brokenAt] : problems) print(`${red('broken')}: ${describe(broken)}`);
   if (brokenAt.where.startsWith(EVENTS)) print(`  ${records} records before it are as they were written`);

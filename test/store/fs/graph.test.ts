@@ -92,7 +92,9 @@ test('the graph is in its file, and what came behind it in the journal', async (
 test('records of tasks alone move on what is known of the file, so that they are not read for the graph', async () => {
   await written();
   rmSync(graphFile());
-  await examine(dir);
+  const mending = await open();
+  await mending.examine();
+  await mending.close();
   const store = await open({ snapshotEvery: 5 });
   for (let i = 0; i < 60; i++) await note(store);
   await store.settled();
