@@ -6,6 +6,7 @@ import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { isoTime } from '../core/time.ts';
 import { type Host, madeEnvelope, openHost, prepare, workOn } from '../runtime/index.ts';
+import { createTasks } from '../runtime/tasks/create-tasks.ts';
 import { actorOf } from './caller.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress } from './progress.ts';
@@ -33,14 +34,13 @@ export interface AgentAsk {
 export type AgentAnswer = { readonly text: string } | { readonly why: string };
 
 export async function answerBy(ask: AgentAsk): Promise<AgentAnswer> {
-  const { store, dir, config, agent, workspace, isQuiet = false } = ask;
+  const { store, dir, config, workspace, isQuiet = false } = ask;
   const progress = isQuiet ? null : createProgress(false);
   const host = await openHost({
     store,
     dir,
     config,
     workspace,
-    overrides: { agent },
     countTokens,
     onLive: (live) => progress?.show(live),
     warn: (text) => progress?.say(text),
@@ -68,10 +68,8 @@ async function answered(host: Host, ask: AgentAsk): Promise<AgentAnswer> {
   } catch (cause) {
     return { why: messageOf(cause) };
   }
-  const made = await host.store.send({
-    message: { type: 'task.add', tasks: tasksOfMessages([message]), maxDepth: host.config.delegation.max_depth },
-    by: ask.by ?? (await actorOf(host.store)),
-  });
+  const by = ask.by ?? (await actorOf(host.store));
+  const { answer: made } = await createTasks(host, tasksOfMessages([message]), { by });
   if (made.kind === 'refused') return { why: made.refusal.message };
   const id = made.tasks[0]?.id ?? '';
   await workOn(host, { only: [id], parallel: 1, untilEmpty: true, leaving });

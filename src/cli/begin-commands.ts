@@ -1,7 +1,7 @@
 /** What a newcomer calls first: `demo`, `init`, `run`. */
-import { CLI_KINDS } from '../core/agent-kinds.ts';
 import type { Globals } from './globals.ts';
-import { type AddCommand, notEmpty, positive, repeated, sessionOption } from './options.ts';
+import { type AddCommand, notEmpty, sessionOption } from './options.ts';
+import { addOrderOptions } from './order-options.ts';
 
 export function addBeginCommands(command: AddCommand): void {
   command('demo', 'show what Baton does, with no key and no network')
@@ -12,17 +12,13 @@ export function addBeginCommands(command: AddCommand): void {
     .addHelpText('after', INIT_HELP)
     .action(async (options: Globals) => (await import('./init.ts')).init(options));
 
-  command('run', 'run a task to its end, and print the report of a few lines that a parent reads')
-    .argument('<task>', 'a FILE with a TASK (or several), - for standard input, or the objective in words')
-    .option('--agent <name>', `who does it: an agent of config.yaml, or ${CLI_KINDS.join(', ')}`, notEmpty)
-    .option('--model <model>', 'the model, whatever the TASK says', notEmpty)
-    .option('--workspace <dir>', 'where it works (default: what the TASK says, else this folder)', notEmpty)
-    .addOption(sessionOption('the session it belongs to (default: what the TASK says, else one of its own)'))
-    .option('--budget <usd>', 'dollars it may cost, all attempts together', positive)
-    .option('--timeout <seconds>', 'seconds an attempt may take', positive)
-    .addOption(repeated('--write <path>', 'a path it may write; nothing else of the workspace then'))
-    .option('--worktree', 'in a git worktree of its own, merged back when it is done')
-    .option('--wait', 'where a person has to answer, wait for that and go on')
+  addOrderOptions(
+    command('run', 'run a task to its end, and print the report of a few lines that a parent reads')
+      .argument('<task>', 'a FILE with a TASK (or several), - for standard input, or the objective in words')
+      .option('--workspace <dir>', 'where it works (default: what the TASK says, else this folder)', notEmpty)
+      .addOption(sessionOption('the session it belongs to (default: what the TASK says, else one of its own)'))
+      .option('--wait', 'where a person has to answer, wait for that and go on'),
+  )
     .addHelpText('after', RUN_HELP)
     .action(async (task: string, options) => (await import('./run.ts')).runFile(task, options));
 }

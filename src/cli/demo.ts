@@ -8,6 +8,7 @@ import { isoTime } from '../core/time.ts';
 import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { endSession, kept, madeEnvelope, openHost, workOn } from '../runtime/index.ts';
+import { createTasks } from '../runtime/tasks/create-tasks.ts';
 import { openStore } from '../store/open.ts';
 import { git } from '../workspace/git.ts';
 import { DEMO_AGENTS, type DemoAgent } from './demo-agents.ts';
@@ -34,10 +35,8 @@ export async function demo({ json }: Globals): Promise<void> {
     const host = await openHost({ store, dir, config, workspace: folder, onLive: progress.show, warn: progress.say });
     try {
       if (!json) print(`${bold('Five tasks go to five agents, in a temporary repository:')}\n${STORY}\n`);
-      const answer = await store.send({
-        message: { type: 'task.add', tasks: tasksOfMessages(messagesFor(folder)) },
-        by: { kind: 'person', name: 'user' },
-      });
+      const by = { kind: 'person', name: 'user' } as const;
+      const { answer } = await createTasks(host, tasksOfMessages(messagesFor(folder)), { by });
       if (answer.kind === 'refused') throw new Error(answer.refusal.message);
       await workOn(host, { only: answer.tasks.map(({ id }) => id), parallel: 2, untilEmpty: true, leaving });
       const report = await endSession({

@@ -2,7 +2,7 @@
 import type { Store } from '../core/store.ts';
 import { openDoor } from '../runtime/door.ts';
 import type { Door, Sender } from '../runtime/doors.ts';
-import { homeOf } from '../runtime/host.ts';
+import { homeOf } from '../runtime/home-of.ts';
 import { createLiveRuns } from '../runtime/live-runs.ts';
 import { createRouter } from '../runtime/router.ts';
 import { readConfig } from './config-file.ts';

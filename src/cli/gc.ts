@@ -1,7 +1,7 @@
 /** `baton gc`: removes what nothing needs any more, and says of each that stays why. */
 import { BatonError } from '../core/errors.ts';
 import { type Collected, collect } from '../runtime/gc.ts';
-import { homeOf } from '../runtime/host.ts';
+import { homeOf } from '../runtime/home-of.ts';
 import { actorOf } from './caller.ts';
 import type { Globals } from './globals.ts';
 import { note, print, printJson } from './io.ts';

@@ -6,7 +6,7 @@ import type { Store } from '../core/store.ts';
 import { newSuffix } from '../process/new-id.ts';
 import { RUNTIME } from '../runtime/actor.ts';
 import type { DoLine } from '../runtime/doors.ts';
-import { homeOf } from '../runtime/host.ts';
+import { homeOf } from '../runtime/home-of.ts';
 import { countTokens } from './tokens.ts';
 
 interface LanguageParts {

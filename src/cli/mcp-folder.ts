@@ -2,7 +2,7 @@
 import { type Task, taskOfRun } from '../core/task.ts';
 import { openDoor } from '../runtime/door.ts';
 import type { Sender } from '../runtime/doors.ts';
-import { homeOf } from '../runtime/host.ts';
+import { homeOf } from '../runtime/home-of.ts';
 import { createLiveRuns } from '../runtime/live-runs.ts';
 import { createRouter } from '../runtime/router.ts';
 import { createMcpServer, lookAt, type StdioOptions, serveStdio } from '../server/mcp/index.ts';

@@ -8,18 +8,14 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { readV1, type V1Prompt } from '../protocol/aop2/v1.ts';
 import { aop2, detect, type Found } from '../protocol/index.ts';
 import { madeEnvelope, OPEN } from '../runtime/index.ts';
+import { withOrder } from '../runtime/tasks/order.ts';
 import { readExactText, STDIN } from './io.ts';
 import { taskMessagesIn } from './new-tasks.ts';
+import { type OrderOptions, orderOf } from './order-options.ts';
 
-export interface RunOptions {
-  readonly agent?: string;
-  readonly model?: string;
+export interface RunOptions extends OrderOptions {
   readonly workspace?: string;
   readonly session?: string;
-  readonly budget?: number;
-  readonly timeout?: number;
-  readonly write: readonly string[];
-  readonly worktree?: boolean;
 }
 
 /** The text, and whether it was typed: a sentence is an objective, a path is a file. */
@@ -90,32 +86,14 @@ function ofWords(text: string, v1: V1Prompt | null, options: RunOptions, { now, 
 }
 
 function withOptions(message: TaskMessage, options: RunOptions): TaskMessage {
-  const { workspace, session, budget, timeout, write, worktree } = options;
+  const { workspace, session } = options;
   const root = workspace === undefined ? message.task.environment.workspace_root : resolve(workspace);
-  const files = message.task.access?.filesystem;
-  return {
+  const placed = {
     ...message,
     session: { ...message.session, ...(session === undefined ? {} : { session_id: session }) },
-    task: {
-      ...message.task,
-      environment: { ...message.task.environment, workspace_root: root },
-      ...(worktree === true ? { extensions: { ...message.task.extensions, x_worktree: true } } : {}),
-      ...(budget === undefined ? {} : { budgets: { ...message.task.budgets, max_cost_usd: budget } }),
-      ...(write.length === 0
-        ? {}
-        : {
-            access: {
-              ...message.task.access,
-              filesystem: {
-                ...files,
-                read_paths: files?.read_paths ?? [root],
-                write_paths: write.map((path) => resolve(root, path)),
-              },
-            },
-          }),
-    },
-    ...(timeout === undefined ? {} : { guard_rails: { ...message.guard_rails, timeout_seconds: timeout } }),
+    task: { ...message.task, environment: { ...message.task.environment, workspace_root: root } },
   };
+  return withOrder(placed, orderOf(options, root));
 }
 
 /** What limits a run. Where one of these is there and cannot be read, nothing is run: it would be run with less than was asked for. */

@@ -13,6 +13,7 @@ import { aop1, type aop2 } from '../protocol/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
+import { admitTasks } from '../runtime/tasks/admit.ts';
 import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
@@ -22,7 +23,6 @@ import { note, print, printJson } from './io.ts';
 import { doLineFor } from './language.ts';
 import { tasksOfMessages } from './new-tasks.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { withRealWrites } from './real-writes.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
 import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
@@ -48,10 +48,6 @@ export async function runFile(given: string, options: Options): Promise<void> {
       dir,
       config,
       workspace: process.cwd(),
-      overrides: {
-        ...(options.agent === undefined ? {} : { agent: options.agent }),
-        ...(options.model === undefined ? {} : { model: options.model }),
-      },
       countTokens,
       onLive: (live) => progress.show(live),
       warn: (text) => progress.say(text),
@@ -60,9 +56,9 @@ export async function runFile(given: string, options: Options): Promise<void> {
     host.doLine = doLineFor({ store, dir, config, warn: host.warn, leaving, isQuiet: true });
     try {
       await recoverAloud(host, progress);
-      const news = await withRealWrites(tasksOfMessages(messages), process.cwd());
+      const news = tasksOfMessages(messages).map((task) => withOptions(task, options));
       const isMine = await isNewSession(store, news);
-      const tasks = await enter(host, messages, news, config.delegation.max_depth, progress);
+      const tasks = await enter(host, messages, news, progress);
       if (options.json) {
         const sessions = new Set(tasks.map((task) => task.session));
         host.watch.onRecord((record) => {
@@ -72,9 +68,8 @@ export async function runFile(given: string, options: Options): Promise<void> {
       for (const fallback of fallbacks) await tellFallback(store, fallback, tasks[0] as Task, progress);
       const ids = tasks.map(({ id }) => id);
       // Where it goes on after it was stopped, stages may be waiting already.
-      const only = (await together(store, ids)).map(({ id }) => id);
-      const handedOn = only.filter((id) => !ids.includes(id));
-      await workOn(host, { only, handedOn, parallel: config.defaults.parallel, untilEmpty: true, leaving });
+      const only = await toRun(store, ids);
+      await workOn(host, { only, parallel: config.defaults.parallel, untilEmpty: true, leaving });
       if (options.wait === true) await untilAnswered(host, ids, leaving, config.defaults.parallel, progress);
       const after = await Promise.all(ids.map(async (id) => (await store.find(id)) as Task));
       const report = isMine && !leaving.aborted ? await endSession(sessionOf(host, after[0] as Task)) : null;
@@ -133,11 +128,14 @@ async function enter(
   host: Host,
   messages: readonly TaskMessage[],
   news: readonly NewTask[],
-  maxDepth: number,
   progress: Progress,
 ): Promise<Task[]> {
   const known: (Task | undefined)[] = [];
   for (const [i, item] of news.entries()) known.push(await findAgain(host.store, item, messages[i] as TaskMessage));
+  const missing = news.filter((_, i) => known[i] === undefined);
+  const inCheckout = news.length === 1;
+  const { tasks: admitted, warnings } = await admitTasks(host, missing, { inCheckout });
+  for (const warning of warnings) progress.say(warning);
   for (const [i, item] of news.entries()) {
     // What waits for others may need what these make first.
     if (known[i] !== undefined || (item.dependsOn ?? []).length > 0) continue;
@@ -153,13 +151,29 @@ async function enter(
         `${item.externalId ?? item.title}: about $${estimate.usd.toFixed(4)} with ${chosen.model} (an estimate)`,
       );
   }
-  const missing = news.filter((_, i) => known[i] === undefined);
+  const { max_depth: maxDepth } = host.config.delegation;
   const made =
-    missing.length === 0 ? [] : (await ask(host.store, { type: 'task.add', tasks: missing, maxDepth })).tasks;
+    admitted.length === 0 ? [] : (await ask(host.store, { type: 'task.add', tasks: admitted, maxDepth })).tasks;
+  for (const task of made) sayPlace(task, inCheckout, progress);
   let next = 0;
   const tasks = known.map((task) => task ?? (made[next++] as Task));
   for (const task of known) if (task !== undefined) await wakeUp(host.store, task, progress);
   return tasks;
+}
+
+const withOptions = (task: NewTask, { priority, review, dependsOn }: Options): NewTask => ({
+  ...task,
+  ...(priority === undefined ? {} : { priority }),
+  ...(review === true ? { reviewRequired: true } : {}),
+  ...(dependsOn.length === 0 ? {} : { dependsOn: [...(task.dependsOn ?? []), ...dependsOn] }),
+});
+
+/** One task that a person runs works in their checkout, but for where another has it. */
+function sayPlace({ id, workspace }: Task, inCheckout: boolean, progress: Progress): void {
+  if (!inCheckout || workspace?.isolation !== 'worktree') return;
+  progress.say(
+    `${id} works in a worktree of its own, on top of ${workspace.branch ?? 'the commit that is checked out'}`,
+  );
 }
 
 const NOTHING = { usd: 0, tokensInput: 0, tokensOutput: 0 };
@@ -232,9 +246,8 @@ async function untilAnswered(
       if (leaving.aborted || now.some((task) => task !== undefined && task.updatedAt !== before.get(task.id))) break;
     }
     forget();
-    const only = (await together(host.store, ids)).map(({ id }) => id);
-    const handedOn = only.filter((id) => !ids.includes(id));
-    await workOn(host, { only, handedOn, parallel, untilEmpty: true, leaving });
+    const only = await toRun(host.store, ids);
+    await workOn(host, { only, parallel, untilEmpty: true, leaving });
   }
 }
 
@@ -245,6 +258,17 @@ const named = ({ id, task }: InboxItem): string => (task === null || task === id
 /** The tasks as they are now, and what they have handed on. */
 const together = async (store: Store, ids: readonly string[]): Promise<Task[]> =>
   withHandedOn(store, await Promise.all(ids.map(async (id) => (await store.find(id)) as Task)));
+
+/** These tasks, what they have handed on, and what has to be done before them. */
+async function toRun(store: Store, ids: readonly string[]): Promise<string[]> {
+  const all = new Set((await together(store, ids)).map(({ id }) => id));
+  // A set goes on with what is added while it is walked.
+  for (const id of all) {
+    const task = await store.find(id);
+    if (task?.status !== 'done') for (const other of task?.dependsOn ?? []) all.add(other);
+  }
+  return [...all];
+}
 
 /** What stands in the inbox for these tasks. */
 const itemsOf = async (store: Store, tasks: readonly Task[]): Promise<InboxItem[]> =>

@@ -1,43 +1,44 @@
 /** `baton task add`: a task of a text, of a TASK, or of a title alone. Within a run it is a child of that run's task, as its tools make it. */
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
-import type { Store } from '../core/store.ts';
-import { DEFAULT_SESSION, type TaskPriority } from '../core/task.ts';
 import { type TaskJson, taskJson } from '../core/task-json.ts';
+import { isoTime } from '../core/time.ts';
 import type { Door } from '../runtime/doors.ts';
-import { runSender } from './caller.ts';
+import { createTasks } from '../runtime/tasks/create-tasks.ts';
+import { ordered } from '../runtime/tasks/ordered.ts';
+import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import { doorOn } from './folder-door.ts';
 import type { InSession } from './globals.ts';
-import { print, printJson, readExactText, STDIN } from './io.ts';
+import { note, print, printJson, readExactText, STDIN } from './io.ts';
 import { newTasksOf } from './new-tasks.ts';
-import { withRealWrites } from './real-writes.ts';
+import { type OrderOptions, orderOf } from './order-options.ts';
 import { taskLine } from './text.ts';
-import { ask, createBlockedBy, findTask, writing } from './with-store.ts';
+import { accepted, createBlockedBy, writing } from './with-store.ts';
+import { workspaceHere } from './workspace-here.ts';
 
-interface Options extends InSession {
+interface Options extends InSession, OrderOptions {
   readonly title?: string;
-  readonly agent?: string;
-  readonly priority?: TaskPriority;
-  readonly dependsOn: readonly string[];
   readonly parent?: string;
   readonly status?: 'backlog' | 'ready';
-  readonly review?: boolean;
 }
 
 export async function addTask(file: string | undefined, options: Options): Promise<void> {
   // All that can be wrong with the input is found before anything is opened or made.
-  const given = await withRealWrites(withOptions(await readTasks(file, options.title), options), process.cwd());
+  const given = withOptions(await readTasks(file, options.title), options);
   await writing(options, async (store, dir) => {
     const sender = await runSender(store, dir, 'cli');
-    if (sender !== null) return tell(await ofRun(doorOn(store, dir, sender), given), options);
-    const { delegation } = readConfig(dir);
-    const tasks: NewTask[] = [];
-    for (const item of given) tasks.push(await resolved(store, item, options));
-    const answer = await ask(store, { type: 'task.add', tasks, maxDepth: delegation.max_depth });
+    if (sender !== null) return tell(await ofRun(doorOn(store, dir, sender), given, options), options);
+    const workspace = workspaceHere(dir);
+    const order = orderOf(options, workspace);
+    const fresh = { workspace, createdAt: isoTime(Date.now()) };
+    const tasks = given.map((task) => ordered(task, order, fresh));
+    const admission = { store, config: readConfig(dir), workspace, now: Date.now };
+    const { answer, warnings } = await createTasks(admission, tasks, { by: await actorOf(store) });
+    for (const warning of warnings) note(`baton: ${warning}`);
     const blockedBy = createBlockedBy(store);
     const made: TaskJson[] = [];
-    for (const task of answer.tasks) made.push(taskJson(task, await blockedBy(task)));
+    for (const task of accepted(answer).tasks) made.push(taskJson(task, await blockedBy(task)));
     tell(made, options);
   });
 }
@@ -48,21 +49,24 @@ function tell(made: readonly TaskJson[], { json }: Options): void {
 }
 
 /** What a tool may say of a task, and no more. */
-async function ofRun(door: Door, tasks: readonly NewTask[]): Promise<TaskJson[]> {
+async function ofRun(door: Door, tasks: readonly NewTask[], options: Options): Promise<TaskJson[]> {
+  const { agent, ...order } = orderOf(options, process.cwd());
   const made: TaskJson[] = [];
   for (const { title, routing, priority, dependsOn, parentId, texts, ...more } of tasks) {
     const body = texts?.['body'];
-    if (Object.keys(more).length > 0 || Object.keys(texts ?? {}).some((name) => name !== 'body'))
+    const isMore = Object.keys(more).length > 0 || Object.keys(order).length > 0;
+    if (isMore || Object.keys(texts ?? {}).some((name) => name !== 'body'))
       throw new BatonError(
         'E_PERMISSION_DENIED',
         'expected of a run a title, a text, an agent, a priority, dependencies and a parent, got more',
         'a TASK is handed on with: baton send',
       );
+    const named = agent ?? routing?.agent ?? null;
     made.push(
       await door.create({
         title,
         ...(body === undefined ? {} : { body }),
-        ...(routing?.agent == null ? {} : { agent: routing.agent }),
+        ...(named === null ? {} : { agent: named }),
         ...(priority === undefined ? {} : { priority }),
         ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
         ...(parentId === undefined ? {} : { parentId }),
@@ -88,7 +92,7 @@ const TRY = 'try: baton task add --title "Fix the login form"';
 
 /** What the command line says goes before what the text says. */
 function withOptions(tasks: readonly NewTask[], options: Options): NewTask[] {
-  const { title, agent, priority, parent, status, session, review, dependsOn } = options;
+  const { title, priority, parent, status, session, review, dependsOn } = options;
   if (title !== undefined && tasks.length > 1) {
     throw new BatonError('E_USAGE', `expected one task for --title, got ${tasks.length} in the text`);
   }
@@ -98,7 +102,6 @@ function withOptions(tasks: readonly NewTask[], options: Options): NewTask[] {
     return {
       ...task,
       title: named,
-      ...(agent === undefined ? {} : { routing: { ...task.routing, agent } }),
       ...(priority === undefined ? {} : { priority }),
       ...(parent === undefined ? {} : { parentId: parent }),
       ...(status === undefined ? {} : { status }),
@@ -107,27 +110,4 @@ function withOptions(tasks: readonly NewTask[], options: Options): NewTask[] {
       ...(dependsOn.length === 0 ? {} : { dependsOn: [...(task.dependsOn ?? []), ...dependsOn] }),
     };
   });
-}
-
-/** Ids given on the command line may be external ones of any session; the laws know those of the task's own. */
-async function resolved(store: Store, task: NewTask, { dependsOn, parent }: Options): Promise<NewTask> {
-  const session = task.session ?? DEFAULT_SESSION;
-  const idOf = async (name: string): Promise<string> =>
-    ((await store.find(name, session)) ?? (await findTask(store, name))).id;
-  const own = new Map<string, string>();
-  for (const name of dependsOn) own.set(name, await idOf(name));
-  return {
-    ...(await withFreeId(store, task, session)),
-    ...(parent === undefined ? {} : { parentId: await idOf(parent) }),
-    ...(task.dependsOn === undefined ? {} : { dependsOn: task.dependsOn.map((name) => own.get(name) ?? name) }),
-  };
-}
-
-/** An id that another session has used already is this task's external id; in the same session it is the same task, and refused. */
-async function withFreeId(store: Store, task: NewTask, session: string): Promise<NewTask> {
-  if (task.id === undefined) return task;
-  const holder = await store.find(task.id);
-  if (holder === undefined || holder.session === session) return task;
-  const { id, ...rest } = task;
-  return { ...rest, externalId: id };
 }

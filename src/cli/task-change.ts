@@ -5,17 +5,21 @@
 import { DEFAULT_CONFIG } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { TaskMessage } from '../core/laws/messages.ts';
-import type { Store } from '../core/store.ts';
-import { type Task, type TaskPriority, type TaskStatus, taskOfRun } from '../core/task.ts';
+import type { Answer, Store } from '../core/store.ts';
+import { type Task, type TaskStatus, taskOfRun } from '../core/task.ts';
 import { taskJson } from '../core/task-json.ts';
 import { runOfCaller } from '../process/caller.ts';
 import type { Sender } from '../runtime/doors.ts';
 import type { Host } from '../runtime/index.ts';
+import { changeTask, type TaskChange } from '../runtime/tasks/change-task.ts';
 import { actorOf, runSender } from './caller.ts';
-import type { InSession } from './globals.ts';
+import { readConfig } from './config-file.ts';
+import type { Globals, InSession } from './globals.ts';
 import { note, print, printJson } from './io.ts';
+import { dependenciesOf, type OrderOptions, orderOf } from './order-options.ts';
 import { status, taskLine } from './text.ts';
-import { ask, createBlockedBy, findTask, reading } from './with-store.ts';
+import { accepted, ask, createBlockedBy, findTask, reading } from './with-store.ts';
+import { workspaceHere } from './workspace-here.ts';
 
 interface MoveOptions extends InSession {
   readonly reason?: string;
@@ -27,29 +31,60 @@ export const moveTask = (id: string, to: TaskStatus, options: MoveOptions): Prom
 export const cancelTask = (id: string, options: MoveOptions): Promise<void> =>
   change(id, options, ({ id }) => ({ type: 'task.cancel', id, ...because(options) }));
 
-export const retryTask = (id: string, options: InSession): Promise<void> =>
-  change(id, options, ({ id }) => ({ type: 'task.retry', id }));
+interface RetryOptions extends InSession {
+  readonly agent?: string;
+  readonly budget?: number;
+}
+
+/** What is to be different is changed first: an attempt with the order that failed is not wanted. */
+export async function retryTask(id: string, { agent, budget, ...options }: RetryOptions): Promise<void> {
+  const order = { ...(agent === undefined ? {} : { agent }), ...(budget === undefined ? {} : { budget }) };
+  if (Object.keys(order).length > 0)
+    await reading(options, async (store, dir) => void (await edited(store, dir, id, options, () => order, 'retry')));
+  return change(id, options, ({ id }) => ({ type: 'task.retry', id }));
+}
 
 const because = ({ reason }: MoveOptions): { reason?: string } => (reason === undefined ? {} : { reason });
 
-interface EditOptions extends InSession {
+interface EditOptions extends InSession, OrderOptions {
   readonly title?: string;
-  readonly priority?: TaskPriority;
-  readonly agent?: string;
 }
 
-export function editTask(id: string, options: EditOptions): Promise<void> {
-  const { title, priority, agent } = options;
-  if (title === undefined && priority === undefined && agent === undefined) {
-    throw new BatonError('E_USAGE', 'expected something to change: --title, --priority or --agent', null);
-  }
-  return change(id, options, ({ id }) => ({
-    type: 'task.edit',
-    id,
+export async function editTask(id: string, options: EditOptions): Promise<void> {
+  const { title, priority, review } = options;
+  const dependsOn = dependenciesOf(options);
+  const changeOf = (task: Task): TaskChange => ({
     ...(title === undefined ? {} : { title }),
     ...(priority === undefined ? {} : { priority }),
-    ...(agent === undefined ? {} : { routing: { agent } }),
-  }));
+    ...(review === undefined ? {} : { review }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
+    ...orderOf(options, task.workspace?.path ?? process.cwd(), true),
+  });
+  await reading(options, async (store, dir) => {
+    const { before, answer } = await edited(store, dir, id, options, changeOf, 'edit');
+    await show(store, answer, before, options);
+    if (before.status === 'in-progress' && answer.kind === 'changed')
+      note(
+        `baton: the run that is under way keeps its order; the change holds from the next attempt of ${before.id} on`,
+      );
+  });
+}
+
+async function edited(
+  store: Store,
+  dir: string,
+  id: string,
+  { session }: InSession,
+  changeOf: (task: Task) => TaskChange,
+  verb: 'edit' | 'retry',
+): Promise<{ readonly before: Task; readonly answer: Exclude<Answer, { kind: 'refused' }> }> {
+  const before = await findTask(store, id, session);
+  refuseRun(await runSender(store, dir, 'cli'), verb, before);
+  const wanted = changeOf(before);
+  if (Object.keys(wanted).length === 0)
+    throw new BatonError('E_USAGE', 'expected something to change, got no option', 'see: baton task edit --help');
+  const admission = { store, config: readConfig(dir), workspace: workspaceHere(dir), now: Date.now };
+  return { before, answer: accepted(await changeTask(admission, before, wanted, { by: await actorOf(store) })) };
 }
 
 /** A task to change is there already, and so is its data folder. */
@@ -57,26 +92,38 @@ function change(id: string, { session, ...globals }: InSession, message: (task: 
   return reading(globals, async (store, dir) => {
     const before = await findTask(store, id, session);
     const asked = message(before);
-    refuseRun(await runSender(store, dir, 'cli'), asked, before);
+    refuseRun(await runSender(store, dir, 'cli'), verbOf(asked), before);
     if (asked.type === 'task.move' && asked.to === 'done') await mergeFirst(store, dir, before);
     const answer = await ask(store, asked);
-    const task = answer.tasks[0] ?? before;
-    if (globals.json) printJson(taskJson(task, await createBlockedBy(store)(task)));
-    else if (answer.kind === 'same') print(`${taskLine(task)} (nothing to change)`);
-    else print(`${taskLine(task)}${before.status === task.status ? '' : ` (was ${status(before.status)})`}`);
+    const task = await show(store, answer, before, globals);
     if (task.status === 'cancelled' && before.status !== 'in-progress') await rollBackNow(store, dir, task);
   });
 }
 
+async function show(
+  store: Store,
+  answer: Exclude<Answer, { kind: 'refused' }>,
+  before: Task,
+  { json }: Globals,
+): Promise<Task> {
+  const task = answer.tasks[0] ?? before;
+  if (json) printJson(taskJson(task, await createBlockedBy(store)(task)));
+  else if (answer.kind === 'same') print(`${taskLine(task)} (nothing to change)`);
+  else print(`${taskLine(task)}${before.status === task.status ? '' : ` (was ${status(before.status)})`}`);
+  return task;
+}
+
+const verbOf = ({ type }: TaskMessage): string => type.replace('task.', '');
+
 /** As over HTTP: a run says how its own work is, and changes nothing else. */
-function refuseRun(sender: Sender | null, { type }: TaskMessage, { id, parentId }: Task): void {
+function refuseRun(sender: Sender | null, verb: string, { id, parentId }: Task): void {
   if (sender === null) return;
   const own = taskOfRun(sender.run ?? '');
-  if (type === 'task.move' && own !== null && (id === own || parentId === own)) return;
+  if (verb === 'move' && own !== null && (id === own || parentId === own)) return;
   const who = sender.run ?? sender.actor.name;
-  throw type === 'task.move'
+  throw verb === 'move'
     ? new BatonError('E_PERMISSION_DENIED', `${who} may move its own task and its children, and not ${id}`)
-    : new BatonError('E_PERMISSION_DENIED', `expected a person to ${type.replace('task.', '')} ${id}, got ${who}`);
+    : new BatonError('E_PERMISSION_DENIED', `expected a person to ${verb} ${id}, got ${who}`);
 }
 
 /** What is done is in the user's branch: whoever waits for the task begins there. */

@@ -1,23 +1,22 @@
 /** The commands of `baton task`: their names, their options and their help. */
 import { Argument, type Command, Option } from 'commander';
 import { TASK_STATUSES, type TaskStatus } from '../core/task.ts';
-import { type AddCommand, inSession, notEmpty, priorityOption, repeated, sessionOption } from './options.ts';
+import { type AddCommand, inSession, notEmpty, positive, repeated, sessionOption } from './options.ts';
+import { addOrderOptions } from './order-options.ts';
 
 const ID = 'a task, by its id or by its external id';
 
 export function addTaskCommands(baton: Command, command: AddCommand): void {
   const task = baton.command('task').description('make, list, show and change tasks').addHelpText('after', TASK_HELP);
 
-  command('add', 'make a task of a text, of a TASK, or of a title alone', task)
-    .argument('[file]', 'the text or the TASK; - is standard input')
-    .addOption(new Option('--title <title>', "a title (default: the text's first line)").argParser(notEmpty))
-    .addOption(new Option('--agent <name>', 'the agent that should do it').argParser(notEmpty))
-    .addOption(priorityOption())
-    .addOption(repeated('--depends-on <id>', 'a task that has to be done before it'))
-    .addOption(new Option('--parent <id>', 'the task that it is a part of').argParser(notEmpty))
-    .addOption(sessionOption('the session that it belongs to (default: default)'))
-    .addOption(new Option('--status <status>', 'where it begins (default: ready)').choices(['backlog', 'ready']))
-    .option('--review', 'a person has to look at it before it is done')
+  addOrderOptions(
+    command('add', 'make a task of a text, of a TASK, or of a title alone', task)
+      .argument('[file]', 'the text or the TASK; - is standard input')
+      .addOption(new Option('--title <title>', "a title (default: the text's first line)").argParser(notEmpty))
+      .addOption(new Option('--parent <id>', 'the task that it is a part of').argParser(notEmpty))
+      .addOption(sessionOption('the session that it belongs to (default: default)'))
+      .addOption(new Option('--status <status>', 'where it begins (default: ready)').choices(['backlog', 'ready'])),
+  )
     .addHelpText('after', ADD_HELP)
     .action(async (file: string | undefined, options) => (await import('./task-add.ts')).addTask(file, options));
 
@@ -55,6 +54,8 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
 
   command('retry', 'make a task ready once more, with all its attempts', task)
     .argument('<id>', ID)
+    .addOption(new Option('--agent <name>', 'the agent that should do it from now on').argParser(notEmpty))
+    .option('--budget <usd>', 'dollars it may cost from now on, all attempts together', positive)
     .addOption(inSession())
     .addHelpText(
       'after',
@@ -62,13 +63,14 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
     )
     .action(async (id: string, options) => (await import('./task-change.ts')).retryTask(id, options));
 
-  command('edit', 'change what a task says', task)
-    .argument('<id>', ID)
-    .addOption(new Option('--title <title>', 'a new title').argParser(notEmpty))
-    .addOption(priorityOption())
-    .addOption(new Option('--agent <name>', 'the agent that should do it').argParser(notEmpty))
-    .addOption(inSession())
-    .addHelpText('after', '\nExample:\n  baton task edit TASK-2026-11-15-001 --priority critical --agent emma')
+  addOrderOptions(
+    command('edit', 'change what a task says', task)
+      .argument('<id>', ID)
+      .addOption(new Option('--title <title>', 'a new title').argParser(notEmpty))
+      .option('--no-review', 'a person need not look at it')
+      .addOption(inSession()),
+  )
+    .addHelpText('after', EDIT_HELP)
     .action(async (id: string, options) => (await import('./task-change.ts')).editTask(id, options));
 }
 
@@ -90,6 +92,16 @@ Examples:
   baton task add --title "Fix the login form" --priority high
   baton task add notes.md --depends-on TASK-2026-11-15-001
   baton convert prompt.md --to task | baton task add -`;
+
+const EDIT_HELP = `
+A list (--write, --read, --check, --expect, --depends-on) replaces the one that
+was there; the word none empties it. A run that is under way keeps its order:
+the change holds from the next attempt on.
+
+Examples:
+  baton task edit TASK-2026-11-15-001 --priority critical --agent emma
+  baton task edit TASK-2026-11-15-001 --budget 5 --check "npm test"
+  baton task edit TASK-2026-11-15-001 --depends-on none`;
 
 const MOVE_HELP = `
   backlog      → ready, blocked, cancelled

@@ -1,9 +1,11 @@
 /** Opens the store for one command and closes it behind it; and how a person asks something of it. */
-import type { AnyMessage } from '../core/laws/messages.ts';
-import type { Answer, Store } from '../core/store.ts';
+import type { AnyMessage, TaskMessage } from '../core/laws/messages.ts';
+import type { Answer, KnownTasks, Store } from '../core/store.ts';
 import { newId } from '../process/new-id.ts';
+import { homeOf } from '../runtime/home-of.ts';
 import { openStore } from '../store/open.ts';
 import { actorOf } from './caller.ts';
+import { readConfig } from './config-file.ts';
 import { dataFolder } from './data-folder.ts';
 import type { Globals } from './globals.ts';
 import { note, Refused } from './io.ts';
@@ -17,7 +19,11 @@ export const reading = <T>(options: Globals, work: Work<T>): Promise<T> => withS
 export const writing = <T>(options: Globals, work: Work<T>): Promise<T> => withStore(dataFolder(options), true, work);
 
 async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promise<T> {
-  const store = await openStore(dir, { create, onWarning: (sentence) => note(`baton: ${sentence}`) });
+  const store = await openStore(dir, {
+    create,
+    onWarning: (sentence) => note(`baton: ${sentence}`),
+    admit: (message, known) => admitFile(dir, message, known),
+  });
   try {
     return await work(store, dir);
   } finally {
@@ -25,10 +31,19 @@ async function withStore<T>(dir: string, create: boolean, work: Work<T>): Promis
   }
 }
 
+/** A file that was dropped or edited by hand passes the checks of every new task; what they need is loaded when there is one. */
+async function admitFile(dir: string, message: TaskMessage, known: KnownTasks): Promise<TaskMessage> {
+  const { admitMessage } = await import('../runtime/tasks/admit-message.ts');
+  return admitMessage({ store: known, config: readConfig(dir), workspace: homeOf(dir), now: Date.now }, message);
+}
+
 type Done = Extract<Answer, { tasks: unknown }>;
 
-export async function ask(store: Store, message: AnyMessage): Promise<Done> {
-  const answer = await store.send({ message, by: await actorOf(store), request: newId() });
+export const ask = async (store: Store, message: AnyMessage): Promise<Done> =>
+  accepted(await store.send({ message, by: await actorOf(store), request: newId() }));
+
+/** The answer, where it is no refusal. */
+export function accepted(answer: Answer): Done {
   if (answer.kind !== 'refused') return answer;
   const { code, message: sentence, hint } = answer.refusal;
   throw new Refused(code, sentence, hint);

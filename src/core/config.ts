@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { AGENT_KINDS, neededBy } from './agent-kinds.ts';
 import { BatonError } from './errors.ts';
 import { MAX_DEPTH } from './laws/add.ts';
+import { MERGE_POLICIES } from './task.ts';
 import { shown } from './words.ts';
 
 export const CONFIG_FILE = 'config.yaml';
@@ -75,6 +76,10 @@ export const ConfigSchema = z.strictObject({
       agent: name.nullable().default(null),
       parallel: z.int().min(1).default(4),
       sandbox: z.enum(['auto', 'require', 'off']).default('auto'),
+      /** `auto`: what a person gives to `baton run` works in their checkout, all else in a worktree of its own. */
+      isolation: z.enum(['auto', 'worktree', 'shared']).default('auto'),
+      /** What of the work in a worktree is merged by itself. */
+      merge: z.enum(MERGE_POLICIES).default('proven'),
     })
     .prefault({}),
   limits: z

@@ -3,7 +3,7 @@
  * a message is plain data, so a store may be in another process or on another machine. Nothing is answered before it is durable.
  */
 import type { Event, Facts, Refusal } from './laws/decision.ts';
-import type { Actor, AnyMessage } from './laws/messages.ts';
+import type { Actor, AnyMessage, TaskMessage } from './laws/messages.ts';
 import type { Edge, Node } from './node.ts';
 import type { Question } from './question.ts';
 import type { SessionJson } from './session.ts';
@@ -127,6 +127,12 @@ export interface Check {
   readonly ok: boolean;
   readonly detail: string;
 }
+
+/** What the checks of a message have to know of the tasks that are there. */
+export type KnownTasks = Pick<Store, 'find' | 'tasks'>;
+
+/** Checks and completes a message that was made of a file in the tree; throws where it is refused. */
+export type AdmitFile = (message: TaskMessage, known: KnownTasks) => Promise<TaskMessage>;
 
 export interface Store {
   send(ask: Ask): Promise<Answer>;

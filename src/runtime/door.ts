@@ -4,6 +4,7 @@
  */
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
+import type { Refusal } from '../core/laws/decision.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
@@ -25,6 +26,7 @@ import { MOST_TITLE } from './new-tasks.ts';
 import { notDelegable } from './route-handoff.ts';
 import { isRefusal, ownTask } from './route-who.ts';
 import type { Answered } from './routed.ts';
+import { createTasks } from './tasks/create-tasks.ts';
 
 interface DoorOptions {
   readonly store: Store;
@@ -125,16 +127,17 @@ export function openDoor(options: DoorOptions): Door {
       ...(ask.dependsOn === undefined ? {} : { dependsOn: ask.dependsOn }),
       ...(ask.body === undefined ? {} : { texts: { body: ask.body } }),
     };
-    const tasks = [parent === null ? made : await asChild(parts, sender, parent, mine, made, ask.title)];
-    const answer = await store.send({
-      message: { type: 'task.add', tasks, maxDepth: config.delegation.max_depth },
-      by: sender.actor,
-      ...(options.request === undefined ? {} : { request: options.request }),
+    const whole = parent === null ? made : await asChild(parts, sender, parent, mine, made, ask.title);
+    const refused = async ({ code, message: reason, hint }: BatonError | Refusal): Promise<never> => {
+      await rejected(store, sender, parent, code, reason);
+      throw new BatonError(code, reason, hint);
+    };
+    const by = { by: sender.actor, ...(options.request === undefined ? {} : { request: options.request }) };
+    const { answer } = await createTasks(parts, [whole], by).catch((cause: unknown) => {
+      if (cause instanceof BatonError) return refused(cause);
+      throw cause;
     });
-    if (answer.kind !== 'refused') return shown(answer.tasks[0] as Task);
-    const { code, message: reason, hint } = answer.refusal;
-    await rejected(store, sender, parent, code, reason);
-    throw new BatonError(code, reason, hint);
+    return answer.kind === 'refused' ? refused(answer.refusal) : shown(answer.tasks[0] as Task);
   };
 
   return {
@@ -256,7 +259,7 @@ export async function asChild(
     from: sender.agent ?? sender.actor.name,
     createdAt: isoTime(now()),
   });
-  const texts = { body: made.texts?.['body'] ?? title, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` };
+  const texts = { body: objective, 'inputs/task.json': `${JSON.stringify(message, null, 2)}\n` };
   return { ...made, texts, idWord: NO_TASK };
 }
 

@@ -1,6 +1,5 @@
 /** What every part of the runtime needs to know of where it runs: the store, the folders, the settings, who is told what. */
 import { realpathSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import type { Store } from '../core/store.ts';
@@ -9,6 +8,7 @@ import { self } from '../process/identity.ts';
 import { type ContextSums, createContextSums } from './context-sums.ts';
 import type { DoLine } from './doors.ts';
 import { graphRepairs } from './graph-report.ts';
+import { homeOf } from './home-of.ts';
 import { createLiveRuns, type LiveRuns } from './live-runs.ts';
 import type { Used } from './meter.ts';
 import { openNotifier } from './notify.ts';
@@ -46,11 +46,6 @@ export interface HttpDoor {
   close(run: string): void;
 }
 
-interface Overrides {
-  readonly agent?: string;
-  readonly model?: string;
-}
-
 export interface Host {
   readonly store: Store;
   /** The data folder's real path. */
@@ -59,7 +54,6 @@ export interface Host {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where tasks work that do not say where. */
   readonly workspace: string;
-  readonly overrides: Overrides;
   readonly supervisor: Supervisor;
   readonly watch: RunWatch;
   readonly purses: Purses;
@@ -93,7 +87,6 @@ export interface HostOptions {
   readonly config: Config;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly workspace?: string;
-  readonly overrides?: Overrides;
   readonly door?: HttpDoor;
   readonly now?: () => number;
   readonly countTokens?: CountTokens;
@@ -117,7 +110,6 @@ export async function openHost(options: HostOptions): Promise<Host> {
     config,
     environment,
     workspace,
-    overrides: options.overrides ?? {},
     supervisor: { pid, started: started ?? '' },
     watch,
     purses: createPurses(),
@@ -156,6 +148,3 @@ export async function openHost(options: HostOptions): Promise<Host> {
   };
   return host;
 }
-
-/** The folder that a data folder belongs to: the one that `.baton` lies in. */
-export const homeOf = (dir: string): string => (basename(dir) === '.baton' ? dirname(dir) : process.cwd());

@@ -1,13 +1,13 @@
 /** How tasks are looked up and shown to whoever asks, by command line or by HTTP: one task by any of its names, and all that is known of it. */
 import { BatonError } from '../core/errors.ts';
-import type { Store } from '../core/store.ts';
+import type { KnownTasks, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
 import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
 import { type Why, why } from '../core/why.ts';
 import { openQuestions } from './open-questions.ts';
 
 /** By id, or by external id: of the session, or of the only one that has it. */
-export async function findTask(store: Store, id: string, session?: string): Promise<Task> {
+export async function findTask(store: KnownTasks, id: string, session?: string): Promise<Task> {
   const task = await store.find(id, session);
   if (task !== undefined) return task;
   const sessions = session === undefined ? await sessionsWith(store, id) : [];
@@ -19,7 +19,7 @@ export async function findTask(store: Store, id: string, session?: string): Prom
   );
 }
 
-async function sessionsWith(store: Store, externalId: string): Promise<string[]> {
+async function sessionsWith(store: KnownTasks, externalId: string): Promise<string[]> {
   const sessions: string[] = [];
   for await (const task of store.tasks()) if (task.externalId === externalId) sessions.push(task.session);
   return sessions;

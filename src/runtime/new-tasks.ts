@@ -12,6 +12,7 @@ import { type DetectOptions, detect, type Found } from '../protocol/detect.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { OPEN } from './envelope.ts';
 
 export const MOST_TITLE = 120;
 /** More of a line than this is not looked at for a title. */
@@ -115,6 +116,7 @@ function ofMessage(message: TaskMessage): NewTask {
     session: session.session_id,
     ...(task.priority === undefined ? {} : { priority: task.priority.toLowerCase() as TaskPriority }),
     routing: isOpen(message) ? {} : { agent: target.agent_name, role: target.role },
+    ...(target.model === OPEN ? {} : { model: target.model }),
     ...(task.parent_task_id ? { parentId: task.parent_task_id } : {}),
     ...(dependsOn.length === 0 ? {} : { dependsOn }),
     ...limitsOf(message),
@@ -161,7 +163,7 @@ function writesOf({ task }: TaskMessage, { access }: Policy): string[] {
 
 /** Words that named nobody and were made a TASK are for anybody. */
 const isOpen = ({ session, target }: TaskMessage): boolean =>
-  (session.origin === 'V1_COMPAT' || session.orchestrator === 'baton') && target.agent_name === 'default';
+  (session.origin === 'V1_COMPAT' || session.orchestrator === 'baton') && target.agent_name === OPEN;
 
 /** The contract has no field for them; its extensions have room. */
 function namedDependencies({ task }: TaskMessage): string[] {

@@ -1,15 +1,13 @@
 /** All that has to be known and right before a run changes anything. Throws with the code of what is wrong. */
-import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import type { Access, Budget, Policy } from '../core/policy.ts';
 import { type Estimate, estimate, type Price, priceOf } from '../core/price.ts';
 import type { Task } from '../core/task.ts';
-import { whereIs } from '../process/where.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { preflight, type Ready } from '../workspace/preflight.ts';
-import { type Chosen, chooseAgent } from './agents.ts';
+import { type Chosen, checkProgram, chooseAgent } from './agents.ts';
 import type { Host } from './host.ts';
 import { type SessionLimit, sessionLimit } from './purse.ts';
 import { sandboxHere } from './surroundings.ts';
@@ -33,8 +31,8 @@ export interface Prepared {
 type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'> & Partial<Pick<Task, 'run'>>;
 
 export async function prepare(host: Host, task: Candidate, message: TaskMessage): Promise<Prepared> {
-  const { config, environment, overrides } = host;
-  const chosen = chooseAgent({ config, environment, task, message, claimed: task.run?.agent, ...overrides });
+  const { config, environment } = host;
+  const chosen = chooseAgent({ config, environment, task, message, claimed: task.run?.agent });
   const policy = policyOf(message);
   const workspace = resolve(host.workspace, message.task.environment.workspace_root);
   const ready = await preflight({ message, workspace, access: policy.access, hasTerminal: false, dataDir: host.dir });
@@ -59,28 +57,6 @@ export async function prepare(host: Host, task: Candidate, message: TaskMessage)
             price,
           ),
   };
-}
-
-/** A program that is not there is found out before anything else happens. */
-function checkProgram({ adapter, agent, name }: Chosen, workspace: string, path: string | undefined): void {
-  if (adapter.way === 'remote') return;
-  const program = agent.command?.[0] ?? adapter.program;
-  if (program === null) return;
-  if (!/[\\/]/.test(program)) {
-    if (whereIs(program, path, workspace) !== null) return;
-    throw new BatonError(
-      'E_AGENT_NOT_FOUND',
-      `the agent ${name} needs the program ${program}, and PATH has none of that name`,
-    );
-  }
-  try {
-    accessSync(resolve(workspace, program), constants.X_OK);
-  } catch {
-    throw new BatonError(
-      'E_AGENT_NOT_FOUND',
-      `the agent ${name} needs the program ${program}, and it is not there or may not be run`,
-    );
-  }
 }
 
 /** What is left of the session's limit; refused where that is nothing. */

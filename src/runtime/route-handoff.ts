@@ -1,5 +1,6 @@
 /** Handing work on: an aof handoff or an aop2 TASK becomes a child task, or is refused and leaves nothing behind. */
 
+import { BatonError } from '../core/errors.ts';
 import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import type { NewTask } from '../core/laws/messages.ts';
@@ -38,6 +39,7 @@ import {
   type Said,
   WARNING,
 } from './routed.ts';
+import { type CreateOptions, createTasks } from './tasks/create-tasks.ts';
 
 /** An aof handoff goes one deep, unless config says otherwise. */
 const HANDOFF_DEPTH = 1;
@@ -157,18 +159,34 @@ async function addChild(
     texts: textsOf(options, parent, of, handoff, titleOf(envelope, parent, from)),
     ...(isFree ? {} : { idWord: NO_TASK }),
   };
-  const answer = await options.store.send({
-    message: { type: 'task.add', tasks: [made], maxDepth: parent.depth + 1 },
+  const created = await madeOne(options, made, {
     by: said.sender.actor,
+    maxDepth: parent.depth + 1,
     // The same message twice makes one child.
     ...(messageId === undefined ? {} : { request: `message ${parent.id} ${messageId}` }),
   });
-  if (answer.kind === 'refused') return refuseHandoff(options, said, parent, answer.refusal);
+  if ('refusal' in created) return refuseHandoff(options, said, parent, created.refusal);
+  const { answer } = created;
   const id = answer.tasks[0]?.id ?? null;
   if (answer.kind === 'same') return accepted(id, [], `the message ${messageId} was taken before; it acts once`);
   const detail = { ...originOf(said), parentId: parent.id, toAgent: envelope.toAgent };
   const received = await note(options, said, RECEIVED, { task: id ?? parent.id }, detail, messageId);
   return accepted(id, [...committed(answer), ...received]);
+}
+
+/** One task by message: what keeps it from being made is an answer, whoever refuses it. */
+async function madeOne(
+  options: RouterOptions,
+  item: NewTask,
+  create: CreateOptions,
+): Promise<{ readonly answer: Exclude<Answer, { kind: 'refused' }> } | { readonly refusal: Refusal }> {
+  try {
+    const { answer } = await createTasks(options, [item], create);
+    return answer.kind === 'refused' ? { refusal: answer.refusal } : { answer };
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    return { refusal: no(cause.code, cause.message, cause.hint) };
+  }
 }
 
 /** A child that was made before gets what it is handed. */
@@ -334,7 +352,7 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
 
 /** An aop2 TASK: of a run a child, of anybody else a task. */
 export async function takeTask(options: RouterOptions, said: Said, own: Task | null): Promise<Answered> {
-  const { store, config } = options;
+  const { store } = options;
   const message = said.message.value as TaskMessage;
   const { sender } = said;
   const { task_id: name, parent_task_id: above } = message.task;
@@ -380,15 +398,10 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   }
   const [made] = tasksOfMessages([asked]);
   const { parentId: _, session: __, ...rest } = made as NewTask;
-  const answer: Answer = await store.send({
-    message: {
-      type: 'task.add',
-      tasks: [{ ...rest, session, ...(parent === undefined ? {} : { parentId: parent.id }) }],
-      maxDepth: config.delegation.max_depth,
-    },
-    by: sender.actor,
-  });
-  if (answer.kind === 'refused') return refuseTask(options, said, parent, answer.refusal);
+  const item = { ...rest, session, ...(parent === undefined ? {} : { parentId: parent.id }) };
+  const created = await madeOne(options, item, { by: sender.actor });
+  if ('refusal' in created) return refuseTask(options, said, parent, created.refusal);
+  const { answer } = created;
   const id = answer.tasks[0]?.id ?? null;
   const received = await note(options, said, RECEIVED, id === null ? {} : { task: id }, originOf(said));
   return accepted(id, [...committed(answer), ...received]);

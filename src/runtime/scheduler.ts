@@ -24,8 +24,6 @@ import { LEASE_MS } from './work.ts';
 export interface Work {
   /** Only these tasks and what they hand on; all that is ready where none are named. */
   readonly only?: readonly string[];
-  /** Those of them that others handed on: what the command line says is not for these. */
-  readonly handedOn?: readonly string[];
   /** Only tasks for these agents. */
   readonly agents?: readonly string[];
   readonly parallel: number;
@@ -51,7 +49,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   const busy = new Map<string, number>();
   let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
-  const family = createFamily(work.only, work.handedOn);
+  const family = createFamily(work.only);
   /** Tasks that somebody else has made done: what is in their worktrees is to be merged. */
   const accepted = new Set<string>();
   /** Tasks that somebody else has called off: what they wrote into the graph is not to be built upon. */
@@ -84,7 +82,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
       if (working.delete(run)) bell.ring();
     };
     const done = clearedUp(host, task, [...running.values()])
-      .then(() => runTask(family.hostOf(host, task.id), task, work.leaving, free))
+      .then(() => runTask(host, task, work.leaving, free))
       .then(async (result) => {
         if (result.task.status === 'deadletter' && result.onFailure === 'ABORT_SESSION')
           await abortSession(host, result.task);
@@ -109,7 +107,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
 
   /** Takes one task; false where there is none to be had now. */
   const claimOne = async (): Promise<boolean> => {
-    for await (const ask of claims(host, work, candidates, family, full())) {
+    for await (const ask of claims(host, work, candidates, full())) {
       const answer = await host.store.send({
         message: { type: 'task.claim', leaseMs: LEASE_MS, supervisor: host.supervisor, ...ask },
         by: RUNTIME,
@@ -161,15 +159,12 @@ interface Family {
   take(record: StoredRecord): void;
   /** The tasks that were asked for, and what they have handed on since. */
   only(): { readonly only?: readonly string[] };
-  /** What the command line says is for the tasks that were asked for; what these hand on says itself who does it. */
-  hostOf(host: Host, id: string): Host;
   /** How many of these have handed something on: they may wait for it, and must not keep it from being done. */
   waiting(running: ReadonlyMap<string, unknown>): number;
 }
 
-function createFamily(asked: readonly string[] | undefined, handedOn: readonly string[] = []): Family {
+function createFamily(asked: readonly string[] | undefined): Family {
   const ids = asked === undefined ? undefined : [...asked];
-  const children = new Set(handedOn);
   const parents = new Set<string>();
   return {
     take({ changes }) {
@@ -182,11 +177,9 @@ function createFamily(asked: readonly string[] | undefined, handedOn: readonly s
         if (from === parentId) parents.add(from);
         if (ids === undefined || ids.includes(task) || !ids.includes(from)) continue;
         ids.push(task);
-        children.add(task);
       }
     },
     only: () => (ids === undefined ? {} : { only: ids }),
-    hostOf: (host, id) => (children.has(id) ? { ...host, overrides: {} } : host),
     waiting: (running) => [...running.keys()].filter((id) => parents.has(id)).length,
   };
 }
@@ -224,12 +217,11 @@ async function* claims(
   host: Host,
   { agents }: Work,
   candidates: Candidates | null,
-  family: Family,
   full: readonly string[],
 ): AsyncGenerator<Ask> {
   if (candidates !== null) {
     for (const task of await candidates.ready(host.now())) {
-      const claimer = await claimerFor(family.hostOf(host, task.id), task);
+      const claimer = await claimerFor(host, task);
       if (!full.includes(claimer.agent)) yield { id: task.id, claimer };
     }
     return;
@@ -259,11 +251,11 @@ async function* claims(
 const NOBODY = 'nobody';
 
 async function claimerFor(host: Host, task: Task): Promise<Claimer> {
-  const { config, environment, overrides } = host;
+  const { config, environment } = host;
   const envelope = await host.store.text(task.id, 'inputs/task.json');
   const message = envelopeOf(task, { envelope, body: null }, host.workspace);
   try {
-    const { name, model } = chooseAgent({ config, environment, task, message, ...overrides });
+    const { name, model } = chooseAgent({ config, environment, task, message });
     return { agent: name, any: true, instead: true, ...(model === null ? {} : { model }) };
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;

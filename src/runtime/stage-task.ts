@@ -3,8 +3,9 @@
  * the task that hands on, works where that one does and may do no more.
  */
 import type { Config } from '../core/config.ts';
+import { BatonError } from '../core/errors.ts';
 import type { Refusal } from '../core/laws/decision.ts';
-import type { NextStage } from '../core/laws/messages.ts';
+import type { NewTask, NextStage } from '../core/laws/messages.ts';
 import type { Question } from '../core/question.ts';
 import type { Store } from '../core/store.ts';
 import { DEFAULT_SESSION, TASK_PRIORITIES, type Task, type TaskPriority } from '../core/task.ts';
@@ -15,7 +16,6 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { encodeOutput } from '../protocol/output/encode.ts';
 import type { Output } from '../protocol/output/schema.ts';
 import { shorten } from '../protocol/text/shorten.ts';
-import { resolveIn } from '../workspace/paths.ts';
 import { childMessage, taskMessage } from './child.ts';
 import { madeEnvelope, OPEN } from './envelope.ts';
 import { dataOf, gapsOf, type Loadable, noNode, notLoadable } from './loading.ts';
@@ -23,6 +23,7 @@ import { limitsOf, MOST_TITLE } from './new-tasks.ts';
 import { withLimits } from './stage-limits.ts';
 import { criteriaOf, stageBody } from './stage-words.ts';
 import { stageOf } from './stages.ts';
+import { admitTasks } from './tasks/admit.ts';
 
 export interface StageParts {
   readonly store: Store;
@@ -102,39 +103,40 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
     ),
     found.limits ?? {},
   );
-  const { retry, writes } = limitsOf(message);
+  const { retry } = limitsOf(message);
   const { document } = node;
   const kept = { node_id: node.id, node_type: node.type, metadata: document['metadata'] ?? {}, data: shown };
-  return {
-    next: {
-      task: {
-        title,
-        session,
-        routing: found.routing,
-        retry,
-        ...(writes === undefined
-          ? {}
-          : { writes: await Promise.all(writes.map((path) => resolveIn(workspace, path))) }),
-        priority: priorityOf(data['priority']) ?? producer?.priority ?? 'normal',
-        ...(producer === null ? {} : { dependsOn: [producer.id] }),
-        metadata: {
-          stage,
-          node: node.id,
-          handedFrom: producer?.id ?? null,
-          handedRun: handing.run ?? null,
-          hops,
-        },
-        texts: {
-          body,
-          'inputs/task.json': `${JSON.stringify(message, null, 2)}\n`,
-          'inputs/node.json': `${JSON.stringify(kept, null, 2)}\n`,
-          ...(handing.output == null ? {} : { 'inputs/output.yaml': encodeOutput(handing.output) }),
-        },
-        idWord: NO_TASK,
-      },
-      loads: [node.id],
+  const made: NewTask = {
+    title,
+    session,
+    routing: found.routing,
+    retry,
+    priority: priorityOf(data['priority']) ?? producer?.priority ?? 'normal',
+    ...(producer === null ? {} : { dependsOn: [producer.id] }),
+    metadata: {
+      stage,
+      node: node.id,
+      handedFrom: producer?.id ?? null,
+      handedRun: handing.run ?? null,
+      hops,
     },
+    texts: {
+      body,
+      'inputs/task.json': `${JSON.stringify(message, null, 2)}\n`,
+      'inputs/node.json': `${JSON.stringify(kept, null, 2)}\n`,
+      ...(handing.output == null ? {} : { 'inputs/output.yaml': encodeOutput(handing.output) }),
+    },
+    idWord: NO_TASK,
   };
+  // A stage goes on where the one before it worked.
+  const inCheckout = producer?.workspace?.isolation === 'checkout';
+  try {
+    const { tasks } = await admitTasks(parts, [made], { inCheckout });
+    return { next: { task: tasks[0] as NewTask, loads: [node.id] } };
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    return { refusal: { code: cause.code, message: cause.message, hint: cause.hint } };
+  }
 }
 
 /** The stage that goes on when a question is answered; null where nothing follows. The node is one that a person has just let through. */

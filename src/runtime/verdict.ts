@@ -138,11 +138,8 @@ async function prepareFor(host: Host, task: Task, run: Run, message: TaskMessage
       tags: [],
     };
     const config = { ...host.config, agents: { ...host.config.agents, [run.agent]: anybody } };
-    return prepare(
-      { ...host, config, overrides: { ...host.overrides, agent: run.agent } },
-      { ...task, fallback: null },
-      message,
-    );
+    const routing = { ...task.routing, agent: run.agent };
+    return prepare({ ...host, config }, { ...task, fallback: null, routing }, message);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Opens the store of a data folder: this process owns it, or talks to the one that does. Nobody needs to know which. */
 import { BatonError } from '../core/errors.ts';
-import type { Store } from '../core/store.ts';
+import type { AdmitFile, Store } from '../core/store.ts';
 import { newSuffix } from '../process/new-id.ts';
 import { realDisk } from './fs/disk.ts';
 import { storeFailure } from './fs/failures.ts';
@@ -16,17 +16,25 @@ export interface OpenOptions {
   readonly repair?: boolean;
   /** Hears, in a sentence, of a file that was not as Baton wrote it and was built again. Only where this process owns the folder. */
   readonly onWarning?: (sentence: string) => void;
+  /** What every change in the file tree has to pass before it is a message like any other. */
+  readonly admit?: AdmitFile;
   /** Told at first, and after each hand-over. */
   readonly onRole?: (role: 'owner' | 'client') => void;
 }
 
 export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
-  const { create = false, repair = false, onRole, onWarning } = options;
+  const { create = false, repair = false, onRole, onWarning, admit } = options;
   const marker = findMarker(layoutOf(dir), create);
   return openShared({
     dir,
     secret: marker.secret,
-    openOwner: () => openFsStore(dir, { repair, watch: true, ...(onWarning === undefined ? {} : { onWarning }) }),
+    openOwner: () =>
+      openFsStore(dir, {
+        repair,
+        watch: true,
+        ...(onWarning === undefined ? {} : { onWarning }),
+        ...(admit === undefined ? {} : { admit }),
+      }),
     ...(onRole === undefined ? {} : { onRole }),
   });
 }

@@ -191,7 +191,7 @@ function make(
     ...(item.priority === undefined ? {} : { priority: item.priority }),
     ...(item.routing === undefined ? {} : { routing: { ...NO_ROUTING, ...item.routing } }),
     ...(item.model === undefined ? {} : { model: item.model }),
-    ...placed(draft, item),
+    ...placed(draft, item, [...dependsOn]),
     ...(item.retry === undefined ? {} : { retry: item.retry }),
     ...(item.reviewRequired === undefined ? {} : { reviewRequired: item.reviewRequired }),
     ...(item.metadata === undefined ? {} : { metadata: item.metadata }),
@@ -199,10 +199,16 @@ function make(
 }
 
 /** A checkout has one writer: a second task that asks for it gets a worktree of its own, where it is in the way of no other. */
-function placed(draft: Draft, { workspace, writes = [] }: NewTask): Partial<Pick<Task, 'workspace' | 'writes'>> {
+function placed(
+  draft: Draft,
+  { workspace, writes = [] }: NewTask,
+  dependsOn: readonly string[],
+): Partial<Pick<Task, 'workspace' | 'writes'>> {
   if (workspace?.isolation === 'checkout') {
     for (const other of draft.slice.writers()) {
       if (other.workspace === null || checkoutOf(other.workspace) !== checkoutOf(workspace)) continue;
+      // What it depends on is over before it begins.
+      if (dependsOn.includes(other.id)) continue;
       return { workspace: { ...workspace, isolation: 'worktree' } };
     }
   }

@@ -22,6 +22,12 @@ export function appendWorkLog(body: string, line: string): string {
   return `${before}${before.endsWith('\n') ? '' : eol}${empty ? eol : ''}${entry}${eol}${body.slice(at)}`;
 }
 
+/** The body without that section. */
+export function withoutWorkLog(body: string): string {
+  const { section } = scan(body);
+  return section === null ? body : body.slice(0, section.start) + body.slice(section.at);
+}
+
 function withNewSection(body: string, openFence: string | null, entry: string, eol: string): string {
   let text = body;
   if (text !== '' && !text.endsWith('\n')) text += eol;
@@ -35,7 +41,7 @@ const oneLine = (text: string): string => stripControls(text.replace(/[\r\n\u202
 
 interface Scan {
   /** Just after the section's last line that is not blank; `empty` where that is its heading. */
-  readonly section: { readonly at: number; readonly empty: boolean } | null;
+  readonly section: { readonly start: number; readonly at: number; readonly empty: boolean } | null;
   /** What would close the fence that is open at the end. */
   readonly openFence: string | null;
 }
@@ -43,7 +49,7 @@ interface Scan {
 /** One pass over the lines. The section reaches to the next heading of its level or above, or to the end. */
 function scan(body: string): Scan {
   let fence: string | null = null;
-  let section: { at: number; empty: boolean } | null = null;
+  let section: { start: number; at: number; empty: boolean } | null = null;
   for (let start = 0; start < body.length; ) {
     const end = body.indexOf('\n', start);
     const next = end < 0 ? body.length : end + 1;
@@ -51,8 +57,8 @@ function scan(body: string): Scan {
     const isProse = fence === null;
     fence = fenceAfter(fence, line);
     if (isProse && section !== null && HEADING.test(line)) return { section, openFence: null };
-    if (section !== null && line !== '') section = { at: next, empty: false };
-    else if (isProse && WORK_LOG.test(line)) section = { at: next, empty: true };
+    if (section !== null && line !== '') section = { start: section.start, at: next, empty: false };
+    else if (isProse && WORK_LOG.test(line)) section = { start, at: next, empty: true };
     start = next;
   }
   return { section, openFence: fence };

@@ -235,11 +235,29 @@ export const LogLine = z
   .meta({ id: 'LogLine' });
 export const HealthShape = z.looseObject({ ok: z.boolean(), version: z.string() }).meta({ id: 'Health' });
 
+/** What `baton run` and `baton task add` take as options, by the same names. */
+const list = z.array(most(4096)).max(1000);
+const ORDER = {
+  agent: most(256).optional(),
+  model: most(256).optional(),
+  budget: z.number().positive().optional().describe('dollars, all attempts together'),
+  timeout: z.number().positive().optional().describe('seconds an attempt may take'),
+  retries: z.int().min(0).max(1000).optional(),
+  write: list.optional().describe('paths that it may write; nothing else of the workspace then'),
+  read: list.optional().describe('paths that it may read; nothing else then'),
+  check: list.optional().describe('commands, or NAME=command, that have to exit with 0 before it is done'),
+  expect: list.optional().describe('files that have to be there, and not empty, before it is done'),
+  isolation: z.enum(['worktree', 'shared']).optional(),
+  merge: z.literal(false).optional().describe('false leaves its work on the branch baton/<task>'),
+} as const;
+
+export const OrderFields = z.object(ORDER);
+
 export const NewTaskBody = z
   .strictObject({
     title: most(500),
     body: z.string().optional(),
-    agent: most(256).optional(),
+    ...ORDER,
     priority: Priority.optional(),
     dependsOn: z.array(text).max(1000).optional(),
     parentId: text.optional(),
@@ -252,9 +270,16 @@ export const NewTaskBody = z
 export const MoveBody = z.strictObject({ status: Status, reason: most(512).optional() }).meta({ id: 'Move' });
 export const ReasonBody = z.strictObject({ reason: most(512).optional() }).meta({ id: 'Reason' });
 export const EmptyBody = z.strictObject({}).meta({ id: 'Nothing' });
+export const RetryBody = z.strictObject({ agent: ORDER.agent, budget: ORDER.budget }).meta({ id: 'Retry' });
 export const EditBody = z
-  .strictObject({ title: most(500).optional(), priority: Priority.optional(), agent: most(256).optional() })
-  .refine((value) => Object.keys(value).length > 0, 'expected a title, a priority or an agent')
+  .strictObject({
+    title: most(500).optional(),
+    priority: Priority.optional(),
+    dependsOn: z.array(text).max(1000).optional().describe('replaces what it depended on'),
+    reviewRequired: z.boolean().optional(),
+    ...ORDER,
+  })
+  .refine((value) => Object.keys(value).length > 0, 'expected something to change')
   .meta({ id: 'Edit' });
 
 /** As OpenClaw tells its plugins of it: the event, and where it happened. */

@@ -3,13 +3,16 @@ import { hash } from 'node:crypto';
 import { BatonError } from '../../core/errors.ts';
 import { isFields } from '../../core/fields.ts';
 import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
-import type { Store } from '../../core/store.ts';
-import { DEFAULT_SESSION, type Task } from '../../core/task.ts';
+import type { Task } from '../../core/task.ts';
 import { type TaskJson, taskJson } from '../../core/task-json.ts';
+import { isoTime } from '../../core/time.ts';
 import { newId } from '../../process/new-id.ts';
 import { JSON_KEYS } from '../../protocol/dialects.ts';
-import { createBlockedBy, findTask, shownTask, whyTask } from '../../runtime/lookup.ts';
+import { createBlockedBy, shownTask, whyTask } from '../../runtime/lookup.ts';
 import { newTasksOf } from '../../runtime/new-tasks.ts';
+import { changeTask } from '../../runtime/tasks/change-task.ts';
+import { createTasks } from '../../runtime/tasks/create-tasks.ts';
+import { ordered } from '../../runtime/tasks/ordered.ts';
 import { bodyText, fitting, parsedJson } from './body.ts';
 import { type Api, type Call, mayReach, personOf, queryOf, reachedTask, senderOf, stream } from './call.ts';
 import { json, refusal } from './problems.ts';
@@ -61,14 +64,7 @@ export const taskRoutes: readonly Route[] = [
     headers: ONCE,
     takes: { [JSON_TYPE]: shape.EditBody },
     answers: T,
-    handle: (api, call) =>
-      change(api, call, shape.EditBody, ({ id }, { agent, title, priority }) => ({
-        type: 'task.edit',
-        id,
-        ...(title === undefined ? {} : { title }),
-        ...(priority === undefined ? {} : { priority }),
-        ...(agent === undefined ? {} : { routing: { agent } }),
-      })),
+    handle: async (api, call) => edit(api, call, await bodyOf(call, shape.EditBody)),
   },
   {
     method: 'post',
@@ -100,9 +96,9 @@ export const taskRoutes: readonly Route[] = [
     access: 'person',
     query: shape.InSession,
     headers: ONCE,
-    takes: { [JSON_TYPE]: shape.EmptyBody },
+    takes: { [JSON_TYPE]: shape.RetryBody },
     answers: T,
-    handle: (api, call) => change(api, call, shape.EmptyBody, ({ id }) => ({ type: 'task.retry', id })),
+    handle: retry,
   },
   {
     method: 'get',
@@ -147,57 +143,62 @@ async function add(api: Api, call: Call): Promise<Response> {
   const value = isJson ? parsedJson(text) : undefined;
   const isFieldsOnly = isFields(value) && !JSON_KEYS.some((key) => key in value);
   if (call.caller.kind === 'run') return json(await addAsRun(api, call, value, text), 201);
-  const tasks = isFieldsOnly ? [newTask(fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
+  const tasks = isFieldsOnly ? [newTask(api, fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
   if (tasks.some(({ title }) => title.trim() === ''))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
-  const { store, config } = api.host;
-  const message: TaskMessage = {
-    type: 'task.add',
-    tasks: await Promise.all(tasks.map((task) => resolved(store, task))),
-    maxDepth: config.delegation.max_depth,
-  };
-  const made = await ask(api, call, message, text);
+  const { store } = api.host;
+  const { answer } = await createTasks(api.host, tasks, { by: personOf(call.caller), request: requestOf(call, text) });
+  if (answer.kind === 'refused') throw refusal(answer.refusal);
+  const made = answer.tasks;
   const blockedBy = createBlockedBy(store);
   const shown: TaskJson[] = [];
   for (const task of made) shown.push(taskJson(task, await blockedBy(task)));
   return json(shown.length === 1 ? shown[0] : shown, 201);
 }
 
-/** A child of its own task, with what a tool may say. */
-function addAsRun({ doorFor }: Api, call: Call, value: unknown, text: string): Promise<TaskJson> {
-  const { session, status, reviewRequired, ...given } = fitting(shape.NewTaskBody, value, 'body');
-  if (session !== undefined || status !== undefined || reviewRequired !== undefined)
-    throw new BatonError(
-      'E_PERMISSION_DENIED',
-      'expected a run to leave session, status and reviewRequired out, got one of them',
-    );
-  return doorFor(senderOf(call.caller, 'http'), requestOf(call, text)).create(present(given));
+/** What a tool may say of a child. */
+const OF_A_CHILD = ['title', 'body', 'agent', 'priority', 'dependsOn', 'parentId'];
+
+/** A child of its own task. */
+async function addAsRun({ doorFor }: Api, call: Call, value: unknown, text: string): Promise<TaskJson> {
+  const { title, body, agent, priority, dependsOn, parentId, ...more } = fitting(shape.NewTaskBody, value, 'body');
+  const [first] = Object.keys(present(more));
+  if (first !== undefined)
+    throw new BatonError('E_PERMISSION_DENIED', `expected of a run ${OF_A_CHILD.join(', ')}, got ${first}`);
+  const child = present({ title, body, agent, priority, dependsOn, parentId });
+  return doorFor(senderOf(call.caller, 'http'), requestOf(call, text)).create(child);
 }
 
-function newTask({ body, agent, ...rest }: ReturnType<typeof shape.NewTaskBody.parse>): NewTask {
-  return {
-    ...present(rest),
-    ...(agent === undefined ? {} : { routing: { agent } }),
-    ...(body === undefined ? {} : { texts: { body } }),
-  };
+function newTask({ host }: Api, said: ReturnType<typeof shape.NewTaskBody.parse>): NewTask {
+  const order = present(shape.OrderFields.parse(said));
+  const { body, ...fields } = present(said);
+  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(order, name)));
+  const item = { ...rest, title: said.title, ...(body === undefined ? {} : { texts: { body } }) } as NewTask;
+  return ordered(item, order, { workspace: host.workspace, createdAt: isoTime(host.now()) });
+}
+
+async function edit(api: Api, call: Call, body: ReturnType<typeof shape.EditBody.parse>): Promise<Response> {
+  const before = await reachedTask(api, call, call.param('id'));
+  const { reviewRequired: review, ...rest } = body;
+  const wanted = present({ ...rest, review });
+  const request = requestOf(call, JSON.stringify(body));
+  const answer = await changeTask(api.host, before, wanted, { by: personOf(call.caller), request });
+  if (answer.kind === 'refused') throw refusal(answer.refusal);
+  const task = answer.tasks[0] ?? before;
+  return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
+}
+
+/** What is to be different is changed first. */
+async function retry(api: Api, call: Call): Promise<Response> {
+  const body = await bodyOf(call, shape.RetryBody);
+  if (Object.keys(body).length > 0) await edit(api, call, body);
+  return changed(api, call, ({ id }) => ({ type: 'task.retry', id }), JSON.stringify(body));
 }
 
 type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 /** Without what is undefined. */
 const present = <T extends object>(value: T): Present<T> =>
   Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Present<T>;
-
-/** Ids may be external ones of the task's session, or of the only one that has them; an id that another session uses is an external one here. */
-async function resolved(store: Store, task: NewTask): Promise<NewTask> {
-  const session = task.session ?? DEFAULT_SESSION;
-  const parent = task.parentId;
-  const found =
-    parent === undefined ? undefined : ((await store.find(parent, session)) ?? (await findTask(store, parent)));
-  const holder = task.id === undefined ? undefined : await store.find(task.id);
-  const { id, ...rest } = task;
-  const isTaken = holder !== undefined && holder.session !== session && id !== undefined;
-  return { ...(isTaken ? { ...rest, externalId: id } : task), ...(found === undefined ? {} : { parentId: found.id }) };
-}
 
 async function move(api: Api, call: Call): Promise<Response> {
   if (call.caller.kind === 'person') {
@@ -215,7 +216,7 @@ async function move(api: Api, call: Call): Promise<Response> {
   );
 }
 
-type Body = typeof shape.MoveBody | typeof shape.ReasonBody | typeof shape.EmptyBody | typeof shape.EditBody;
+type Body = typeof shape.MoveBody | typeof shape.ReasonBody | typeof shape.RetryBody | typeof shape.EditBody;
 
 async function bodyOf<S extends Body>(call: Call, schema: S): Promise<ReturnType<S['parse']>> {
   const text = await bodyText(call.request);
@@ -228,9 +229,13 @@ async function change<S extends Body>(
   schema: S,
   message: (task: Task, body: ReturnType<S['parse']>) => TaskMessage,
 ): Promise<Response> {
-  const before = await reachedTask(api, call, call.param('id'));
   const body = await bodyOf(call, schema);
-  const [task = before] = await ask(api, call, message(before, body), JSON.stringify(body));
+  return changed(api, call, (task) => message(task, body), JSON.stringify(body));
+}
+
+async function changed(api: Api, call: Call, message: (task: Task) => TaskMessage, body: string): Promise<Response> {
+  const before = await reachedTask(api, call, call.param('id'));
+  const [task = before] = await ask(api, call, message(before), body);
   return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
 }
 

@@ -277,6 +277,7 @@ async function madeAnew(
 
 function newOf(task: Task, session: string, texts: Readonly<Record<string, string>>): NewTask {
   const { title, priority, routing, dependsOn, writes, retry, reviewRequired, parentId, metadata, id } = task;
+  const { model, workspace } = task;
   const envelope = parseJson(texts['inputs/task.json'] ?? '');
   const named = isFields(envelope) && isFields(envelope['task']) ? envelope : null;
   const renamed = named === null ? {} : { ...named, task: { ...(named['task'] as object), task_id: NO_TASK } };
@@ -289,6 +290,8 @@ function newOf(task: Task, session: string, texts: Readonly<Record<string, strin
     writes,
     retry,
     reviewRequired,
+    ...(model === null ? {} : { model }),
+    ...(workspace === null ? {} : { workspace: { ...workspace, base: null } }),
     ...(parentId === null ? {} : { parentId }),
     metadata: { ...metadata, anew: id },
     texts: named === null ? texts : { ...texts, 'inputs/task.json': `${JSON.stringify(renamed, null, 2)}\n` },

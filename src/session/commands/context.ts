@@ -11,6 +11,7 @@ import { isBelow, replaceFile } from '../../process/files.ts';
 import { policyOf } from '../../protocol/aop2/policy.ts';
 import { taskMessage } from '../../runtime/child.ts';
 import { contextExport, type ExportFilter, exportInput } from '../../runtime/context-export.ts';
+import { admitTasks } from '../../runtime/tasks/admit.ts';
 import { git, gitInfo } from '../../workspace/git.ts';
 import { type Call, failed, form, list, type Said } from '../call.ts';
 import { type Capsule, looksLikeCapsule, MOST_CAPSULE_BYTES, readCapsule } from '../context-file.ts';
@@ -177,7 +178,7 @@ async function importFrom(
   if ('said' in capsule) return capsule.said;
   const isHere = await hasCommit(call, capsule.commit);
   const before = (await store.session(session))?.state ?? {};
-  const tasks = await tasksFrom(call, capsule);
+  const { tasks } = await admitTasks(call, await tasksFrom(call, capsule));
   const answer = await ask(call, {
     type: 'session.import',
     session,

@@ -14,11 +14,12 @@ import { MOST_TITLE } from '../../runtime/new-tasks.ts';
 import { openQuestions } from '../../runtime/open-questions.ts';
 import { isRefusal, ownTask } from '../../runtime/route-who.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
+import { createTasks } from '../../runtime/tasks/create-tasks.ts';
 import { gitInfo } from '../../workspace/git.ts';
 import { type Call, failed, form, list, type Said, text } from '../call.ts';
 import { brief, isOf, mayChange, nodeWords, plain, sessionTasks, taskNamed, unknownAgent, whom } from '../lookup.ts';
 import { ORCHESTRATOR } from '../people.ts';
-import { ask } from '../refusals.ts';
+import { ask, refusalOf } from '../refusals.ts';
 
 const PRIORITIES: Readonly<Record<string, TaskPriority>> = { P0: 'critical', P1: 'high', P2: 'normal', P3: 'low' };
 const TO_PRIORITY = { critical: 'P0', high: 'P1', normal: 'P2', low: 'P3' } as const;
@@ -44,12 +45,8 @@ export async function delegate(call: Call): Promise<Said> {
   };
   const whole = speaker.run === null ? made : await childOf(call, made, asked);
   if (priority === 'P0') await checkpointFirst(call, asked);
-  const answer = await ask(call, {
-    type: 'task.add',
-    tasks: [whole],
-    maxDepth: call.config.delegation.max_depth,
-  });
-  if ('said' in answer) return answer.said;
+  const { answer } = await createTasks(call, [whole], { by: call.actor });
+  if (answer.kind === 'refused') return refusalOf(answer.refusal);
   const id = answer.tasks[0]?.id ?? '';
   await ask(call, { type: 'session.delegated', session, agent: to.name, task: id });
   return form(`ack:${id}`);

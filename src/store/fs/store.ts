@@ -2,7 +2,7 @@
 import { BatonError } from '../../core/errors.ts';
 import { fitsFilter, hasText, lineageOf, wholeNode } from '../../core/graph-queries.ts';
 import type { Node } from '../../core/node.ts';
-import type { Store, WholeNode } from '../../core/store.ts';
+import type { AdmitFile, Store, WholeNode } from '../../core/store.ts';
 import { isRunning, taskOfRun } from '../../core/task.ts';
 import { findEdges, findQuestions, findTask, inOrder } from '../decide-ask.ts';
 import { createSignal } from '../signal.ts';
@@ -29,6 +29,8 @@ export interface FsOptions {
   readonly repair?: boolean;
   /** Notices what is changed in the tree as it happens. */
   readonly watch?: boolean;
+  /** What every change in the tree has to pass. */
+  readonly admit?: AdmitFile;
   /** Names this start of the machine, for tests of what a loss of power leaves. */
   readonly boot?: string;
   /** Of so many tasks every file is looked at when the store is opened; of more, by a process that stays. */
@@ -82,6 +84,7 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
     secret,
     distrust: engine.damage.length > 0,
     isGone: () => !engine.isOurs(),
+    ...(options.admit === undefined ? {} : { admit: options.admit }),
     ...(options.boot === undefined ? {} : { boot: options.boot }),
     ...(options.few === undefined ? {} : { few: options.few }),
   });

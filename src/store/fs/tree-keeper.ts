@@ -1,6 +1,6 @@
 /** When the tree is looked at: at the start as far as needed, then whenever a folder says that something changed. */
 import type { State } from '../../core/state.ts';
-import type { Answer, Ask, Check } from '../../core/store.ts';
+import type { AdmitFile, Answer, Ask, Check } from '../../core/store.ts';
 import { TASK_STATUSES } from '../../core/task.ts';
 import { pause } from '../../process/waiting.ts';
 import type { Disk } from './disk.ts';
@@ -32,6 +32,7 @@ interface KeeperOptions {
   readonly state: () => State;
   readonly seq: number;
   readonly send: (ask: Ask) => Promise<Answer>;
+  readonly admit?: AdmitFile;
   readonly durable: () => Promise<void>;
   /** Somebody has thrown the data folder away; nothing is to be written into it any more. */
   readonly isGone: () => boolean;
@@ -88,6 +89,7 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
     textNames: reader.textNames,
     asOf: reader.asOf,
     send: options.send,
+    admit: options.admit ?? null,
     durable: options.durable,
     isGone: options.isGone,
     worker: options.watch ? () => createTreeWorker(layout.root) : null,

@@ -2,13 +2,14 @@
  * Keeps the tree and the journal together, both ways: what was recorded is written into the tree, a little later, what was overtaken is skipped;
  * and what a person does in the tree becomes a message like any other, or is put back.
  */
-import { messageOf } from '../../core/errors.ts';
+import { BatonError, messageOf } from '../../core/errors.ts';
 import type { Actor, TaskMessage } from '../../core/laws/messages.ts';
 import type { State } from '../../core/state.ts';
-import type { Answer, Ask } from '../../core/store.ts';
+import type { AdmitFile, Answer, Ask, KnownTasks } from '../../core/store.ts';
 import type { Run, Task, TaskStatus } from '../../core/task.ts';
 import { newSuffix } from '../../process/new-id.ts';
 import { writeRunFile } from '../../protocol/aof/index.ts';
+import { findTask, inOrder } from '../decide-ask.ts';
 import type { Disk, Stat } from './disk.ts';
 import type { Written } from './journal.ts';
 import type { Layout } from './layout.ts';
@@ -31,6 +32,8 @@ interface TreeSource {
   /** The names of the texts that a task has besides its body. */
   readonly textNames: (id: string) => readonly string[];
   readonly send: (ask: Ask) => Promise<Answer>;
+  /** What every change has to pass before it is sent. */
+  readonly admit: AdmitFile | null;
   /** Resolves when all that memory knows is durable. */
   readonly durable: () => Promise<void>;
   /** The data folder is no longer there. */
@@ -385,6 +388,24 @@ export function createTreeSync(source: TreeSource): TreeSync {
     schedule();
   };
 
+  const known: KnownTasks = {
+    find: async (id, session) => findTask(state(), id, session),
+    async *tasks() {
+      yield* inOrder(state().all());
+    },
+  };
+
+  /** A file is a message like any other: it passes the checks of every interface, and what they refuse is refused here too. */
+  const sendAdmitted = async (message: TaskMessage, request: string): Promise<Answer> => {
+    try {
+      const whole = source.admit === null ? message : await source.admit(message, known);
+      return await source.send({ message: whole, by: who(), request });
+    } catch (cause) {
+      if (!(cause instanceof BatonError)) throw cause;
+      return { kind: 'refused', refusal: { code: cause.code, message: cause.message, hint: cause.hint } };
+    }
+  };
+
   const takeEdit = async (finding: Edited | Moved): Promise<boolean> => {
     const { body, ...fields } = finding.changes;
     const message: TaskMessage = {
@@ -394,7 +415,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
       ...(body === undefined ? {} : { texts: { body } }),
     };
     const isChanged = Object.keys(finding.changes).length > 0;
-    const answer = isChanged ? await source.send({ message, by: who(), request: requestOf('edit', finding) }) : null;
+    const answer = isChanged ? await sendAdmitted(message, requestOf('edit', finding)) : null;
     if (answer?.kind === 'refused') await refuse(finding, answer.refusal.message);
     replaceable(finding.id, [finding]);
     return answer?.kind !== 'refused';
@@ -423,7 +444,7 @@ export function createTreeSync(source: TreeSource): TreeSync {
 
   const takeDrop = async (finding: Dropped): Promise<void> => {
     const message: TaskMessage = { type: 'task.add', tasks: [finding.task] };
-    const answer = await source.send({ message, by: who(), request: requestOf('drop', finding) });
+    const answer = await sendAdmitted(message, requestOf('drop', finding));
     if (answer.kind === 'refused') {
       const reason = answer.refusal.message;
       source.onProblem({ path: finding.path, reason });
