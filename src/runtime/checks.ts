@@ -9,6 +9,7 @@ import { lookAt } from '../workspace/artifacts.ts';
 import { resolveIn } from '../workspace/paths.ts';
 import { validate } from '../workspace/validation.ts';
 import type { Checkpoint } from './phases.ts';
+import type { TaskCheck } from './tasks/order.ts';
 
 type ExpectedOutput = NonNullable<TaskMessage['task']['expected_outputs']>[number];
 
@@ -28,6 +29,8 @@ export interface Check {
 export interface Checker {
   checkpoint(checkpoint: Checkpoint): Promise<Check>;
   output(expected: ExpectedOutput): Promise<Check>;
+  /** A command of the task's own, which has to exit with 0. */
+  command(check: TaskCheck): Promise<Check>;
 }
 
 interface CheckerOptions {
@@ -43,6 +46,9 @@ interface CheckerOptions {
   /** Ends a check that is under way. */
   readonly signal?: AbortSignal;
 }
+
+/** Where the output of a check is kept, in its run's folder. */
+export const checkLog = (name: string): string => `check-${name}.log`;
 
 /** A check is not the work: it may not take longer than this, nor longer than the task itself. */
 const MOST_SECONDS = 600;
@@ -75,6 +81,7 @@ export function createChecker(options: CheckerOptions): Checker {
     paths: readonly string[],
     validation: Checkpoint['validation'],
     path: string | undefined,
+    log = `check-${number + 1}.log`,
   ): Promise<Check> {
     const looked = [];
     for (const each of paths) looked.push(await present(each));
@@ -98,11 +105,12 @@ export function createChecker(options: CheckerOptions): Checker {
         mark,
         sandbox,
         timeoutMs,
-        outputFile: join(folder, `check-${++number}.log`),
+        outputFile: join(folder, log),
         start: startProgram,
         signal,
       },
     );
+    number += 1;
     const passed = found.status === 'PASS';
     const ran =
       base.command === null ? [] : [`${base.command} → ${found.timedOut ? 'timed out' : `exit ${found.exitCode}`}`];
@@ -122,5 +130,9 @@ export function createChecker(options: CheckerOptions): Checker {
       return run(paths, validation, paths[0]);
     },
     output: ({ path, validation }) => run([path], validation, path),
+    command: async ({ name, command }) => {
+      const check = await run([], { command, expects: 'EXIT_CODE_0' }, undefined, checkLog(name));
+      return check.passed ? check : { ...check, finding: `check \`${command}\` failed: ${check.finding}` };
+    },
   };
 }

@@ -1,11 +1,13 @@
 /** What an agent claims against what is there: each claim ends proven, contradicted or unverified. */
 import { BatonError, type ErrorCode } from '../core/errors.ts';
 import type { Artifact, Report } from '../core/report.ts';
+import type { Verdict } from '../core/task.ts';
 import { isBelow } from '../process/files.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
 import { resolveIn } from '../workspace/paths.ts';
 import type { Check, Checker } from './checks.ts';
+import { checksOf } from './tasks/order.ts';
 
 type Seen = Awaited<ReturnType<typeof lookAt>>;
 
@@ -25,6 +27,8 @@ export interface Evidence {
   readonly artifacts: readonly Artifact[];
   /** What stands against "done"; empty where everything is proven. */
   readonly findings: readonly Finding[];
+  /** Absent in what 0.1.0 wrote down. */
+  readonly verdict?: Verdict;
 }
 
 interface Question {
@@ -79,6 +83,13 @@ export async function weigh(question: Question): Promise<Evidence> {
     } else if (forgiven) claims.push({ what: `checkpoint ${id}`, verdict: 'unverified', detail: finding });
     else contradict(`checkpoint ${id}`, `${id}: ${finding}`);
   }
+  for (const check of checksOf(message)) {
+    const seen = await checker.command(check);
+    const what = `check ${check.name}`;
+    if (seen.passed) claims.push({ what, verdict: 'proven', detail: lines(seen) });
+    else contradict(what, withLastLines(seen));
+  }
+  const seenByBaton = claims.filter(({ what, verdict }) => verdict === 'proven' && !isOnlySaid(message, what)).length;
   const artifacts = await artifactsOf(question);
   await weighArtifacts(question, contradict, claims);
   for (const { id, status } of report.checkpoints) {
@@ -113,8 +124,27 @@ export async function weigh(question: Question): Promise<Evidence> {
       message: `files outside the write paths changed during the run: ${shown.join(', ')}${more}`,
     });
   }
+  const isContradicted = findings.length > 0 || claims.some(({ verdict }) => verdict === 'contradicted');
   claims.unshift(verdictOn(report, claims, findings));
-  return { claims, artifacts, findings };
+  const verdict = isContradicted ? 'contradicted' : seenByBaton > 0 ? 'proven' : 'unverified';
+  return { claims, artifacts, findings, verdict };
+}
+
+/** A checkpoint that names nothing to look at proves nothing. */
+function isOnlySaid(message: TaskMessage, what: string): boolean {
+  const checkpoints = (message.phases ?? []).flatMap((phase) => phase.checkpoints ?? []);
+  const of = checkpoints.find(({ checkpoint_id: id }) => what === `checkpoint ${id}`);
+  if (of === undefined) return false;
+  const { validation, expected_artifacts: artifacts = [] } = of;
+  return validation?.command === undefined && validation?.expects === undefined && artifacts.length === 0;
+}
+
+const LAST_LINES = 5;
+
+/** The finding, and the end of what the check printed. */
+function withLastLines({ finding, output }: Check): string {
+  const last = output.trimEnd().split('\n').slice(-LAST_LINES).join('\n').trim();
+  return last === '' ? finding : `${finding}\n${last}`;
 }
 
 /** What a handoff asks for in words; no program can look at these. */

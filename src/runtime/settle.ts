@@ -136,6 +136,7 @@ async function settleAsTold(
               passed: refused.length === 0,
               findings: refused.map(({ message }) => message),
               ...(refused[0] === undefined ? {} : { code: refused[0].code }),
+              ...(evidence?.verdict === undefined ? {} : { verdict: evidence.verdict }),
               ...final,
             });
     await Promise.all([reported, judged]);
@@ -207,6 +208,7 @@ const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence
   claims: first === undefined ? [] : [{ ...first, verdict: 'contradicted', detail: finding.message }, ...rest],
   artifacts,
   findings: [...findings, finding],
+  verdict: 'contradicted',
 });
 
 async function clearUp(host: Host, task: Task, facts: Facts, live: LiveRun, { verdict }: Work): Promise<void> {

@@ -89,7 +89,7 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
     // What it has used and said is known, whatever keeps us from looking.
     return { verdict: 'failed', told: { ...told, failure: failureOf(cause) } };
   }
-  facts.tell('run.evidence', { claims: evidence.claims, artifacts: evidence.artifacts, findings: evidence.findings });
+  facts.tell('run.evidence', { ...evidence });
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
   return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);

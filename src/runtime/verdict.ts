@@ -6,7 +6,7 @@ import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { emptyReport, OUTCOMES } from '../core/report.ts';
 import type { StoredRecord } from '../core/store.ts';
-import type { Run, Task } from '../core/task.ts';
+import type { Run, Task, Verdict } from '../core/task.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { RUNTIME } from './actor.ts';
 import { openAttempt } from './attempt.ts';
@@ -45,8 +45,9 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   ]);
   const said = envelopeOf(task, { envelope, body }, host.workspace);
   const worktree = await inWorktree(host, task, said);
-  let findings =
+  const seen =
     foundBefore(history, run) ?? (await lookAgain(host, task, run, worktree?.message ?? said, history, facts));
+  let { findings } = seen;
   const mayMerge = worktree !== null && findings.length === 0 && run.outcome === 'done' && isAccepted(task, run);
   const unmerged = mayMerge ? await worktree.merge(facts) : null;
   if (unmerged !== null) findings = [unmerged];
@@ -58,6 +59,7 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
       passed: findings.length === 0,
       findings: findings.map(({ message }) => message),
       ...(findings[0] === undefined ? {} : { code: findings[0].code }),
+      ...(unmerged !== null || seen.verdict === undefined ? {} : { verdict: seen.verdict }),
       ...(unmerged === null ? {} : { final: true }),
     },
     by: RUNTIME,
@@ -74,13 +76,20 @@ const isTold = (history: readonly StoredRecord[], run: Run, type: string): boole
 
 type Found = Pick<Finding, 'message'> & { readonly code: string };
 
+interface Seen {
+  readonly findings: readonly Found[];
+  readonly verdict?: Verdict;
+}
+
 /** What stood against it when it was looked at; null where nobody has looked, or nothing did. */
-function foundBefore(history: readonly StoredRecord[], run: Run): Found[] | null {
+function foundBefore(history: readonly StoredRecord[], run: Run): Seen | null {
   const told = history.flatMap(({ events }) =>
     events.filter(({ type, run: of }) => type === 'run.evidence' && of === run.id),
   );
   const findings = told.at(-1)?.detail?.['findings'];
-  return Array.isArray(findings) && findings.length > 0 ? (findings as Found[]) : null;
+  return Array.isArray(findings) && findings.length > 0
+    ? { findings: findings as Found[], verdict: 'contradicted' }
+    : null;
 }
 
 async function lookAgain(
@@ -90,7 +99,7 @@ async function lookAgain(
   message: TaskMessage,
   history: readonly StoredRecord[],
   facts: Facts,
-): Promise<readonly Found[]> {
+): Promise<Seen> {
   const report =
     claimedBefore(history, run.id) ??
     emptyReport(OUTCOMES.find((known) => known === run.outcome) ?? 'needs_review', task.summary ?? '');
@@ -100,7 +109,7 @@ async function lookAgain(
     const live = createLive(host, facts, { task, run, startedAt, state: 'checking' });
     const attempt = await openAttempt({ host, task, run, facts, live, prepared, startedAt, leaving: undefined });
     try {
-      const { claims, artifacts, findings } = await weigh({
+      const evidence = await weigh({
         message,
         workspace: prepared.ready.workspace,
         report,
@@ -112,14 +121,15 @@ async function lookAgain(
         roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
         trespasses: [],
       });
-      facts.tell('run.evidence', { claims, artifacts, findings, again: true });
-      return findings;
+      facts.tell('run.evidence', { ...evidence, again: true });
+      return evidence;
     } finally {
       await attempt.close();
     }
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;
-    return [{ code: cause.code, message: `the evidence could not be looked at again: ${cause.message}` }];
+    const message = `the evidence could not be looked at again: ${cause.message}`;
+    return { findings: [{ code: cause.code, message }] };
   }
 }
 
