@@ -17,6 +17,8 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 #  agent: null
 #  parallel: 4
 #  sandbox: auto
+#  isolation: auto
+#  merge: proven
 
 # max_cost_usd: what all of it may cost, in dollars; null is no limit. session_tokens: the context budget of a session.
 #limits:

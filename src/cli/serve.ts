@@ -8,10 +8,10 @@ import type { HttpDoor } from '../runtime/host.ts';
 import { openHost, workOn } from '../runtime/index.ts';
 import { createApi, createTokens, listen, personToken, tokenFile } from '../server/http/index.ts';
 import { openFeed } from '../session/feed.ts';
-import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
 import { doLineFor } from './language.ts';
+import { followConfig } from './live-config.ts';
 import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { dim } from './style.ts';
@@ -29,7 +29,8 @@ interface Options extends Globals {
 export async function serve({ host: bound, port, parallel, ...globals }: Options): Promise<void> {
   const leaving = untilStopped(ENDING_RUNS);
   await writing(globals, async (store, dir) => {
-    const config = readConfig(dir);
+    const progress = createProgress(false);
+    const config = followConfig(dir, progress.say);
     const tokens = createTokens(personToken(dir));
     // Nothing runs before it is known where we listen.
     let url = '';
@@ -40,7 +41,6 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
       open: tokens.open,
       close: tokens.close,
     };
-    const progress = createProgress(false);
     const host = await openHost({
       store,
       dir,
@@ -54,8 +54,8 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
     host.doLine = doLineFor({ store, dir, config, warn: host.warn, leaving, isQuiet: true });
     const streams = new AbortController();
     try {
-      const { router, now, workspace } = host;
-      const parts = { store, config, router, now, workspace, dir: host.dir, doLine: host.doLine };
+      const { router, now, workspace, environment } = host;
+      const parts = { store, config, router, now, workspace, environment, dir: host.dir, doLine: host.doLine };
       const doorFor = (sender: Sender, request?: string): Door =>
         openDoor({ ...parts, sender, ...(request === undefined ? {} : { request }) });
       const api = createApi({ host, router, doorFor, tokens, bound, peerOf, stopping: streams.signal });
@@ -68,7 +68,9 @@ export async function serve({ host: bound, port, parallel, ...globals }: Options
         if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
         await recoverAloud(host, progress);
         await workOn(host, {
-          parallel: parallel ?? config.defaults.parallel,
+          get parallel() {
+            return parallel ?? config.defaults.parallel;
+          },
           untilEmpty: false,
           leaving,
           onResult: ({ task }) => {

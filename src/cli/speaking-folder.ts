@@ -5,10 +5,10 @@ import type { DoneLine, LineAsk } from '../runtime/doors.ts';
 import type { Voice } from '../session/call.ts';
 import { voiceOf } from '../session/voice.ts';
 import { actorOf, runSender } from './caller.ts';
-import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { note } from './io.ts';
 import { doLineFor } from './language.ts';
+import { followConfig } from './live-config.ts';
 import { personSender } from './send.ts';
 import { writing } from './with-store.ts';
 
@@ -39,7 +39,7 @@ export function onFolder<T>(
   work: (speaking: Speaking) => Promise<T>,
 ): Promise<T> {
   return writing(globals, async (store, dir) => {
-    const config = readConfig(dir);
+    const config = followConfig(dir, warn);
     const sender = (await runSender(store, dir, 'cli')) ?? personSender(await actorOf(store), as);
     const voice = await voiceOf({ store, config }, sender, session);
     const doLine = doLineFor({ store, dir, config, warn, leaving });

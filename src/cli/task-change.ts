@@ -11,7 +11,7 @@ import { taskJson } from '../core/task-json.ts';
 import { runOfCaller } from '../process/caller.ts';
 import type { Sender } from '../runtime/doors.ts';
 import type { Host } from '../runtime/index.ts';
-import { changeTask, type TaskChange } from '../runtime/tasks/change-task.ts';
+import type { TaskChange } from '../runtime/tasks/change-task.ts';
 import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals, InSession } from './globals.ts';
@@ -83,6 +83,7 @@ async function edited(
   const wanted = changeOf(before);
   if (Object.keys(wanted).length === 0)
     throw new BatonError('E_USAGE', 'expected something to change, got no option', 'see: baton task edit --help');
+  const { changeTask } = await import('../runtime/tasks/change-task.ts');
   const admission = { store, config: readConfig(dir), workspace: workspaceHere(dir), now: Date.now };
   return { before, answer: accepted(await changeTask(admission, before, wanted, { by: await actorOf(store) })) };
 }

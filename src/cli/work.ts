@@ -2,10 +2,10 @@
 import { eventsOf } from '../core/task-json.ts';
 import { openHost, workOn } from '../runtime/index.ts';
 import { openFeed } from '../session/feed.ts';
-import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
 import { doLineFor } from './language.ts';
+import { followConfig } from './live-config.ts';
 import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { taskLine } from './text.ts';
@@ -22,8 +22,8 @@ interface Options extends Globals {
 export async function work({ untilEmpty = false, parallel, agent, ...globals }: Options): Promise<void> {
   const leaving = untilStopped(ENDING_RUNS);
   await writing(globals, async (store, dir) => {
-    const config = readConfig(dir);
     const progress = createProgress(false);
+    const config = followConfig(dir, progress.say);
     const host = await openHost({
       store,
       dir,
@@ -38,7 +38,9 @@ export async function work({ untilEmpty = false, parallel, agent, ...globals }: 
       if (globals.json) host.watch.onRecord((record) => eventsOf(record).forEach(printJson));
       await recoverAloud(host, progress);
       await workOn(host, {
-        parallel: parallel ?? config.defaults.parallel,
+        get parallel() {
+          return parallel ?? config.defaults.parallel;
+        },
         untilEmpty,
         leaving,
         ...(agent.length === 0 ? {} : { agents: agent }),

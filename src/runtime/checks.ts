@@ -30,7 +30,7 @@ export interface Checker {
   checkpoint(checkpoint: Checkpoint): Promise<Check>;
   output(expected: ExpectedOutput): Promise<Check>;
   /** A command of the task's own, which has to exit with 0. */
-  command(check: TaskCheck): Promise<Check>;
+  ofTask(check: TaskCheck): Promise<Check>;
 }
 
 interface CheckerOptions {
@@ -48,7 +48,7 @@ interface CheckerOptions {
 }
 
 /** Where the output of a check is kept, in its run's folder. */
-export const checkLog = (name: string): string => `check-${name}.log`;
+const checkLog = (name: string): string => `check-${name}.log`;
 
 /** A check is not the work: it may not take longer than this, nor longer than the task itself. */
 const MOST_SECONDS = 600;
@@ -130,7 +130,7 @@ export function createChecker(options: CheckerOptions): Checker {
       return run(paths, validation, paths[0]);
     },
     output: ({ path, validation }) => run([path], validation, path),
-    command: async ({ name, command }) => {
+    ofTask: async ({ name, command }) => {
       const check = await run([], { command, expects: 'EXIT_CODE_0' }, undefined, checkLog(name));
       return check.passed ? check : { ...check, finding: `check \`${command}\` failed: ${check.finding}` };
     },

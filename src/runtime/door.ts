@@ -36,6 +36,8 @@ interface DoorOptions {
   readonly now?: () => number;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
+  /** Where programs of agents are looked for; that of this process where it is not given. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The data folder: what a handoff refers to is found there. */
   readonly dir?: string;
   /** Who understands the session language; without one no line is taken here. */
@@ -48,8 +50,8 @@ const MOST_LISTED = 100;
 const CONTEXT_CHARS = 8_000;
 
 export function openDoor(options: DoorOptions): Door {
-  const { store, config, router, sender, now = Date.now, workspace = '/' } = options;
-  const parts = { store, config, now, runs: { add: () => () => {}, get: () => undefined }, workspace };
+  const { store, config, router, sender, now = Date.now, workspace = '/', environment = process.env } = options;
+  const parts = { store, config, now, environment, runs: { add: () => () => {}, get: () => undefined }, workspace };
   const shown = async (task: Task): Promise<TaskJson> => taskJson(task, await createBlockedBy(store)(task));
 
   const own = async (): Promise<Task | null> => {

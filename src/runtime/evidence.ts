@@ -84,7 +84,7 @@ export async function weigh(question: Question): Promise<Evidence> {
     else contradict(`checkpoint ${id}`, `${id}: ${finding}`);
   }
   for (const check of checksOf(message)) {
-    const seen = await checker.command(check);
+    const seen = await checker.ofTask(check);
     const what = `check ${check.name}`;
     if (seen.passed) claims.push({ what, verdict: 'proven', detail: lines(seen) });
     else contradict(what, withLastLines(seen));

@@ -114,7 +114,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     watch,
     purses: createPurses(),
     sums: createContextSums(store, watch, dir),
-    repairs: [graphRepairs({ store, config, now, workspace, runs })],
+    repairs: [graphRepairs({ store, config, now, workspace, environment, runs })],
     runs,
     router: createRouter({
       store,
@@ -123,6 +123,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       runs,
       dir,
       workspace,
+      environment,
       judge: async (task) => (await host.judge?.(task)) ?? [],
       answer: (word, by) => {
         if (host.answer !== null) return host.answer(word, by);

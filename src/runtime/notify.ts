@@ -40,22 +40,33 @@ const MOST_DETAIL = 8_192;
 /** Of the keys that are kept for the window; a flood of tasks must not fill the memory. */
 const MOST_REMEMBERED = 10_000;
 
-const NOBODY: Notifier = { close: async () => {} };
-
 export function openNotifier(options: NotifyOptions): Notifier {
   const { store, config, watch } = options;
-  if (config.notify.length === 0) return NOBODY;
-  const turn = openOwnTurn(options);
-  const rules = config.notify.map((rule, index) => openRule(options, rule, index));
+  let turn: Turn | null = null;
+  let said: Config['notify'] = [];
+  let rules: readonly Rule[] = [];
+  /** Rules that config no longer has: what they have taken is still told. */
+  const former: Rule[] = [];
   /** Null until the end; then whose turn it was. */
   let wasMine: boolean | null = null;
 
+  /** The rules of a config that has changed meanwhile. */
+  const follow = (): void => {
+    if (config.notify === said) return;
+    said = config.notify;
+    former.push(...rules);
+    rules = said.map((rule, index) => openRule(options, rule, index));
+    if (rules.length > 0) turn ??= openOwnTurn(options);
+  };
+  follow();
+
   const look = (record: StoredRecord): void => {
+    follow();
     for (const [place, event] of record.events.entries()) {
       if (isOwn(event)) continue;
       const names = namesOf(event);
       const wanting = rules.filter((rule) => rule.wants(names));
-      if (wanting.length === 0 || !(wasMine ?? turn.isMine())) continue;
+      if (wanting.length === 0 || !(wasMine ?? turn?.isMine() ?? true)) continue;
       const make = (): Promise<Notification> => notificationOf(store, record, event, place, names);
       for (const rule of wanting) rule.take(names, event.task ?? null, record.session, make);
     }
@@ -73,6 +84,7 @@ export function openNotifier(options: NotifyOptions): Notifier {
     async close() {
       // The turn goes first: what another Baton sees from here on it tells itself, and what we have not seen yet we still tell. Where it was
       // not ours, the one whose it is tells that too.
+      if (turn === null) return forget();
       wasMine = turn.isMine();
       turn.release();
       const end = AbortSignal.timeout(options.closeMs ?? CLOSE_MS);
@@ -81,7 +93,7 @@ export function openNotifier(options: NotifyOptions): Notifier {
         new Promise((done) => end.addEventListener('abort', done, { once: true })),
       ]);
       forget();
-      await Promise.all(rules.map((rule) => rule.close(end)));
+      await Promise.all([...rules, ...former].map((rule) => rule.close(end)));
     },
   };
 }

@@ -22,6 +22,8 @@ export interface RouterOptions {
   readonly dir?: string;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
+  /** Where programs of agents are looked for; that of this process where it is not given. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /**
    * Looks at the evidence for a reported task that no run of Baton supervises, and returns the names of the events it recorded. Without it
    * the task waits in review until a Baton that can judge it looks.

@@ -23,7 +23,6 @@ import { limitsOf, MOST_TITLE } from './new-tasks.ts';
 import { withLimits } from './stage-limits.ts';
 import { criteriaOf, stageBody } from './stage-words.ts';
 import { stageOf } from './stages.ts';
-import { admitTasks } from './tasks/admit.ts';
 
 export interface StageParts {
   readonly store: Store;
@@ -31,6 +30,8 @@ export interface StageParts {
   readonly now: () => number;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
+  /** Where programs of agents are looked for. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 interface Handing {
@@ -131,6 +132,8 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
   // A stage goes on where the one before it worked.
   const inCheckout = producer?.workspace?.isolation === 'checkout';
   try {
+    // Whoever answers a question loads no agents for it, unless a stage follows.
+    const { admitTasks } = await import('./tasks/admit.ts');
     const { tasks } = await admitTasks(parts, [made], { inCheckout });
     return { next: { task: tasks[0] as NewTask, loads: [node.id] } };
   } catch (cause) {

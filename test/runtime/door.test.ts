@@ -14,8 +14,10 @@ import type { Door, Sender } from '../../src/runtime/doors.ts';
 import type { Ear } from '../../src/runtime/live-runs.ts';
 import { openRunSocket } from '../../src/runtime/run-socket.ts';
 import { aof, as, ofRun, USER } from './messages.ts';
-import { EMMA, emma } from './small-agents.ts';
+import { EMMA as ONLY_EMMA, emma } from './small-agents.ts';
 import { makeWorld, reportText, taskOf, until, type World } from './world.ts';
+
+const EMMA = { ...ONLY_EMMA, agents: { ...ONLY_EMMA.agents, qa: { kind: 'command', command: ['qa'] } } };
 
 const folders: string[] = [];
 const undo: (() => Promise<void>)[] = [];

@@ -98,6 +98,11 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
   for (const folder of [workspace, home, bin]) mkdirSync(folder, { recursive: true });
   if (options.git === true) makeRepository(workspace);
   const dir = options.data === undefined ? join(workspace, '.baton') : join(root, options.data);
+  // A task is made only for an agent whose program is there; what it does, a test says with `script`.
+  for (const name of ['agent', 'qa']) {
+    writeFileSync(join(bin, name), '#!/bin/sh\nexit 0\n');
+    chmodSync(join(bin, name), 0o755);
+  }
   const store = await openStore(dir, { create: true });
   const warnings: string[] = [];
   const lives: Live[] = [];

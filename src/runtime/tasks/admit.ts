@@ -33,7 +33,7 @@ export interface AdmitOptions {
   readonly inCheckout?: boolean;
 }
 
-export interface Admitted {
+interface Admitted {
   readonly tasks: readonly NewTask[];
   /** What is accepted and worth a word to the person, a sentence each. */
   readonly warnings: readonly string[];

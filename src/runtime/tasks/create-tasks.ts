@@ -12,7 +12,7 @@ export interface CreateOptions extends AdmitOptions {
   readonly maxDepth?: number;
 }
 
-export interface Created {
+interface Created {
   readonly answer: Answer;
   readonly warnings: readonly string[];
 }

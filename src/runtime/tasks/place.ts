@@ -12,7 +12,7 @@ import { type GitInfo, git, gitInfo } from '../../workspace/git.ts';
 import { resolveIn } from '../../workspace/paths.ts';
 import { wishesOf } from './order.ts';
 
-export interface Placing {
+interface Placing {
   readonly message: TaskMessage;
   readonly access: Access;
   /** The folder that relative paths of the TASK start from. */

@@ -269,7 +269,6 @@ export const NewTaskBody = z
 
 export const MoveBody = z.strictObject({ status: Status, reason: most(512).optional() }).meta({ id: 'Move' });
 export const ReasonBody = z.strictObject({ reason: most(512).optional() }).meta({ id: 'Reason' });
-export const EmptyBody = z.strictObject({}).meta({ id: 'Nothing' });
 export const RetryBody = z.strictObject({ agent: ORDER.agent, budget: ORDER.budget }).meta({ id: 'Retry' });
 export const EditBody = z
   .strictObject({
