@@ -134,7 +134,11 @@ export function openDoor(options: DoorOptions): Door {
       await rejected(store, sender, parent, code, reason);
       throw new BatonError(code, reason, hint);
     };
-    const by = { by: sender.actor, ...(options.request === undefined ? {} : { request: options.request }) };
+    const by = {
+      by: sender.actor,
+      speaker: sender.agent,
+      ...(options.request === undefined ? {} : { request: options.request }),
+    };
     const { answer } = await createTasks(parts, [whole], by).catch((cause: unknown) => {
       if (cause instanceof BatonError) return refused(cause);
       throw cause;

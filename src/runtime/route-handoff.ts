@@ -399,7 +399,7 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   const [made] = tasksOfMessages([asked]);
   const { parentId: _, session: __, ...rest } = made as NewTask;
   const item = { ...rest, session, ...(parent === undefined ? {} : { parentId: parent.id }) };
-  const created = await madeOne(options, item, { by: sender.actor });
+  const created = await madeOne(options, item, { by: sender.actor, speaker: sender.agent });
   if ('refusal' in created) return refuseTask(options, said, parent, created.refusal);
   const { answer } = created;
   const id = answer.tasks[0]?.id ?? null;

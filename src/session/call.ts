@@ -13,6 +13,8 @@ export interface SessionParts {
   readonly dir: string | null;
   /** The folder that files of a session lie in: locks name paths of it, exports are written inside it. */
   readonly workspace: string;
+  /** Where programs of agents are looked for; that of this process where it is not given. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   now(): number;
   countTokens(text: string): number;
   /** A sentence for the person who looks on. */

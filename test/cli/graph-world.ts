@@ -15,6 +15,7 @@ beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'baton graph ')));
   mkdirSync(join(dir, '.baton'));
   writeFileSync(join(dir, '.baton/config.yaml'), CONFIG);
+  writeFileSync(join(dir, 'emma.sh'), '#!/bin/sh\n', { mode: 0o755 });
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 

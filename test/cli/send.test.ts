@@ -29,6 +29,8 @@ beforeEach(() => {
     join(dir, '.baton/config.yaml'),
     'agents:\n  emma: { kind: command, command: ["./emma.sh"] }\n  qa: { kind: command, command: ["./qa.sh"] }\ndefaults: { sandbox: "off" }\n',
   );
+  // A task is made only for an agent whose program is there.
+  for (const name of ['emma.sh', 'qa.sh']) writeFileSync(join(dir, name), '#!/bin/sh\n', { mode: 0o755 });
 });
 afterEach(() => {
   stopStarted();
@@ -86,7 +88,7 @@ describe('as a person', () => {
           expected_outputs: [{ path: `${name}.txt` }],
         },
       };
-      return (await send(JSON.stringify(envelope))).json()['task'] as string;
+      return (await send(JSON.stringify(envelope), '--as', 'zoe')).json()['task'] as string;
     };
     const [made, missing] = [await task('made'), await task('missing')];
     writeFileSync(join(dir, 'made.txt'), 'x');

@@ -14,7 +14,7 @@ import type { Door, Sender } from '../../src/runtime/doors.ts';
 import type { Ear } from '../../src/runtime/live-runs.ts';
 import { openRunSocket } from '../../src/runtime/run-socket.ts';
 import { aof, as, ofRun, USER } from './messages.ts';
-import { EMMA as ONLY_EMMA, emma } from './small-agents.ts';
+import { emma, EMMA as ONLY_EMMA } from './small-agents.ts';
 import { makeWorld, reportText, taskOf, until, type World } from './world.ts';
 
 const EMMA = { ...ONLY_EMMA, agents: { ...ONLY_EMMA.agents, qa: { kind: 'command', command: ['qa'] } } };
@@ -392,7 +392,7 @@ const id = process.env.BATON_TASK_ID;
 const said = (type, payload) => socket.write(JSON.stringify({ protocol: 'aof', version: 1, type, taskId: id, fromAgent: 'emma', sentAt: '2026-11-16T10:00:00Z', payload }) + '\\n');
 said('status.update', { progress: 'begun' });
 said('completion.report', { outcome: 'partial', notes: 'half of it' });
-socket.write('{"baton":1,"id":1,"call":"create","args":{"title":"the other half","agent":"nobody"}}\\n');
+socket.write('{"baton":1,"id":1,"call":"create","args":{"title":"the other half","agent":"qa"}}\\n');
 let text = '';
 socket.on('data', (data) => { text += data; if (text.split('\\n').length > 3) socket.end(); });
 socket.on('close', () => writeFileSync('answers', text));

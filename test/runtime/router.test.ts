@@ -18,7 +18,13 @@ const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 function makeRouter(more: Partial<RouterOptions> & { config?: RouterOptions['config'] } = {}) {
   const store = openMemoryStore();
   const runs = createLiveRuns();
-  const router = createRouter({ store, config: configOf({ agents: { qa: { kind: 'command', command: [process.execPath] } } }), now: Date.now, runs, ...more });
+  const router = createRouter({
+    store,
+    config: configOf({ agents: { qa: { kind: 'command', command: [process.execPath] } } }),
+    now: Date.now,
+    runs,
+    ...more,
+  });
   const add = async (task: Partial<NewTask> = {}): Promise<Task> => {
     const answer = await store.send({
       message: { type: 'task.add', tasks: [{ title: 'a task', ...task }] },

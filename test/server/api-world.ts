@@ -50,6 +50,10 @@ export interface ApiWorldOptions extends WorldOptions {
   readonly real?: boolean;
 }
 
+const AGENTS = {
+  agents: { emma: { kind: 'command', command: ['true'] }, bob: { kind: 'command', command: ['true'] } },
+};
+
 const open: ApiWorld[] = [];
 /** Before the world itself goes. */
 afterEach(async () => {
@@ -57,7 +61,7 @@ afterEach(async () => {
 });
 
 export async function makeApiWorld(options: ApiWorldOptions = {}): Promise<ApiWorld> {
-  const world = await makeWorld(options);
+  const world = await makeWorld({ config: AGENTS, ...options });
   const tokens = createTokens(PERSON);
   const taken: ApiWorld['taken'] = [];
   const asked: ApiWorld['asked'] = [];

@@ -17,7 +17,10 @@ const add = async (world: ApiWorld, body: object): Promise<Json> => {
 };
 
 /** A task with a run under way, as the scheduler would begin it. */
-async function withRun(world: ApiWorld, body: object = { title: 'Fix it', agent: 'emma' }): Promise<Task> {
+async function withRun(
+  world: ApiWorld,
+  body: object = { title: 'Fix it', agent: 'emma', write: ['here'] },
+): Promise<Task> {
   const { id } = await add(world, body);
   const answer = await world.store.send({
     message: {
@@ -344,7 +347,7 @@ describe('who may come in', () => {
     const world = await makeApiWorld();
     const task = await withRun(world);
     const child = await add(world, { title: 'A part of it', parentId: task.id });
-    const other = await withRun(world, { title: 'Not its business', agent: 'emma' });
+    const other = await withRun(world, { title: 'Not its business', agent: 'emma', write: ['elsewhere'] });
     const token = tokenOf(world, task);
     const status = async (path: string, body?: object, method?: string): Promise<number> =>
       (await world.call(path, { token, ...(body ? { body } : {}), ...(method ? { method } : {}) })).status;

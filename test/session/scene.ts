@@ -33,6 +33,7 @@ export function sceneOf(world: World, now: () => number = Date.now): Scene {
     config: host.config,
     dir,
     workspace,
+    environment: host.environment,
     now,
     countTokens,
     warn: (text) => void world.warnings.push(text),

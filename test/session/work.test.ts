@@ -39,6 +39,8 @@ async function send({ store }: Pick<Talk, 'store'>, message: AnyMessage, by: typ
 /** Delegates a task and takes it for a run. */
 async function begun(at: Talk, words: string, agent = 'DevAgent'): Promise<{ id: string; run: string }> {
   const id = idOf(await at.say(`#DELEGATE:${agent}:${words}`));
+  // Several of them are in progress at once: none says that it writes anything.
+  await send(at, { type: 'task.edit', id, writes: [] });
   await send(at, { type: 'task.claim', id, claimer: { agent }, leaseMs: 60_000 });
   return { id, run: `${id}-r1` };
 }
@@ -348,7 +350,10 @@ describe('before what is risky', () => {
 });
 
 test('an agent may be named like what every object has', async () => {
-  const at = await setting();
+  const at = await setting({
+    ...AGENTS,
+    agents: { ...AGENTS.agents, constructor: { kind: 'command', command: ['true'] } },
+  });
   await send(at, { type: 'task.add', tasks: [{ title: 'x', session: SESSION, routing: { agent: 'constructor' } }] });
   expect(await at.say('#DIRECT:constructor:hello')).toBe('sent:1');
   expect(await at.say('#REPORT:constructor:progress')).not.toMatch(/^#ERROR/);

@@ -31,6 +31,8 @@ export interface Admission extends Checks {
 export interface AdmitOptions {
   /** A person gave this one task to `baton run`. */
   readonly inCheckout?: boolean;
+  /** The agent that asks: it is there, also where config does not know it. */
+  readonly speaker?: string | null;
 }
 
 interface Admitted {
@@ -51,7 +53,8 @@ export async function admitTasks(
   for (const item of news) {
     const named = await withKnownNames(admission.store, item, together);
     const message = messageOf(named, admission);
-    checkOrderedAgent(surroundings(admission), named.routing, message);
+    const agent = named.routing?.agent ?? null;
+    if (agent === null || agent !== options.speaker) checkOrderedAgent(surroundings(admission), named.routing, message);
     checksOf(message);
     for (const { message: sentence } of checkSoftLimits(message as unknown as Record<string, unknown>))
       warnings.push(`${named.externalId ?? named.title}: ${sentence}`);
