@@ -67,9 +67,9 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
     command('edit', 'change what a task says', task)
       .argument('<id>', ID)
       .addOption(new Option('--title <title>', 'a new title').argParser(notEmpty))
-      .option('--no-review', 'a person need not look at it')
       .addOption(inSession()),
   )
+    .option('--no-review', 'a person need not look at it')
     .addHelpText('after', EDIT_HELP)
     .action(async (id: string, options) => (await import('./task-change.ts')).editTask(id, options));
 }

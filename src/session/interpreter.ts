@@ -47,7 +47,7 @@ interface Ran {
 }
 
 export function createInterpreter(options: InterpreterOptions): Interpreter {
-  const { config, store, countTokens, dir, workspace, now, warn, askAgent } = options;
+  const { config, store, countTokens, dir, workspace, environment = process.env, now, warn, askAgent } = options;
   checkProjectCommands(config);
   const hear = options.hear ?? createHear(options);
   const log = createSessionLog(dir, warn);
@@ -70,6 +70,7 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       config,
       dir,
       workspace,
+      environment,
       now,
       countTokens,
       warn,

@@ -292,6 +292,7 @@ describe('baton task show', () => {
 
   /** A task with a run that failed and one that is at work. */
   async function worked(): Promise<string> {
+    withAgents();
     const { id } = await add('--title', 'Work', '--agent', 'emma');
     const store = await openStore(join(cwd, '.baton'));
     const by = { kind: 'runtime', name: 'baton' } as const;

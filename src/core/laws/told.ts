@@ -55,7 +55,7 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
   if (task.status !== 'ready' && task.status !== 'in-progress') return settled(task, outcome);
   if (task.status === 'ready') {
     const claimer = { agent: said.agent, any: true };
-    const claimed = claim(draft, task, { type: 'task.claim', id: task.id, claimer, leaseMs: 0 });
+    const claimed = claim(draft, task, { type: 'task.claim', id: task.id, claimer, leaseMs: 0 }, true);
     if (claimed.kind === 'refused') return claimed;
   } else if (!isRunning(task)) {
     begin(draft, task, said.agent);
