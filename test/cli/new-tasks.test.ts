@@ -25,6 +25,7 @@ describe('a TASK', () => {
     expect(newTasksOf(text)).toEqual([
       {
         externalId: 'TASK-001',
+        model: 'gpt-5.3-codex',
         title: 'Refactor module X to use dependency injection.',
         session: 'AOP-SESSION-2026-02-26-001',
         priority: 'normal',
