@@ -1,5 +1,5 @@
 /** Which agent does a task, and with which model: what config names, else the CLI that the provider stands for, found on PATH. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Adapter, AgentConfig, Provider } from '../agents/adapter.ts';
 import { adapterFor, kindOfProvider, programOf } from '../agents/index.ts';
@@ -187,6 +187,7 @@ export function checkProgram({ adapter, agent, name }: Chosen, workspace: string
   try {
     accessSync(resolve(workspace, program), constants.X_OK);
   } catch {
+    if (!existsSync(workspace)) throw new BatonError('E_FILE_NOT_FOUND', `the workspace ${workspace} is not there`);
     throw new BatonError(
       'E_AGENT_NOT_FOUND',
       `the agent ${name} needs the program ${program}, and it is not there or may not be run`,
