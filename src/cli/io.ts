@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { BatonError, ERRORS, type ExitCode, isMissing, messageOf } from '../core/errors.ts';
+import { BatonError, ERRORS, type ExitCode, isMissing, isOutOfFiles, messageOf, RAISE_LIMIT } from '../core/errors.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 
 /** What is to be ended in order when nobody reads any more. */
@@ -58,9 +58,11 @@ export class Refused extends BatonError {
 }
 
 const unforeseen = (cause: unknown): BatonError =>
-  (cause as NodeJS.ErrnoException | null)?.syscall === 'uv_cwd'
-    ? new BatonError('E_FILE_NOT_FOUND', 'the folder that this is run in is not there any more', 'go to one that is')
-    : new BatonError('E_UNKNOWN', messageOf(cause));
+  isOutOfFiles(cause)
+    ? new BatonError('E_OPEN_FILES', `this process may open no more files: ${messageOf(cause)}`, RAISE_LIMIT)
+    : (cause as NodeJS.ErrnoException | null)?.syscall === 'uv_cwd'
+      ? new BatonError('E_FILE_NOT_FOUND', 'the folder that this is run in is not there any more', 'go to one that is')
+      : new BatonError('E_UNKNOWN', messageOf(cause));
 
 /** One sentence and a hint on stderr, never a stack trace; the exit code is that of the error's table entry. */
 export function fail(cause: unknown, json: boolean): void {

@@ -48,16 +48,14 @@ function program(): Command {
     .addHelpText('after', BATON_HELP)
     .showHelpAfterError(false)
     .exitOverride()
-    .configureOutput({ outputError: () => {} });
+    .configureOutput({ outputError: () => {} })
+    .addOption(jsonOption())
+    .addOption(dirOption())
+    .enablePositionalOptions()
+    .hook('preAction', (_, called) => inherit(called));
 
   const command: AddCommand = (name, description, group = baton) =>
-    group
-      .command(name)
-      .description(description)
-      .addOption(new Option('--json', 'print JSON, for programs').default(false))
-      .addOption(
-        new Option('--dir <dir>', 'the data folder (default: BATON_DIR, else the nearest .baton)').argParser(notEmpty),
-      );
+    group.command(name).description(description).addOption(jsonOption().default(false)).addOption(dirOption());
 
   baton.commandsGroup('Begin here:');
   addBeginCommands(command);
@@ -76,7 +74,32 @@ function program(): Command {
   addHooksCommands(baton, command);
   baton.commandsGroup('Reading and writing messages:');
   addMessageCommands(command);
+  for (const group of baton.commands) if (group.commands.length > 0) takeOptionsToo(group);
   return baton.helpCommand(...HELP_COMMAND); // once more, for its place in the last group
+}
+
+const jsonOption = (): Option => new Option('--json', 'print JSON, for programs');
+const dirOption = (): Option =>
+  new Option('--dir <dir>', 'the data folder (default: BATON_DIR, else the nearest .baton)').argParser(notEmpty);
+
+/** Of a group, such as `task`: its own help stays short. */
+function takeOptionsToo(group: Command): void {
+  group.enablePositionalOptions();
+  for (const option of [jsonOption(), dirOption()]) {
+    if (group.options.every(({ long }) => long !== option.long)) group.addOption(option.hideHelp());
+  }
+}
+
+/** What every command takes may also stand before its name: `baton --dir D task list`. What stands behind it counts first. */
+function inherit(called: Command): void {
+  for (let above = called.parent; above !== null; above = above.parent) {
+    for (const name of ['dir', 'json']) {
+      const isGiven = above.getOptionValueSource(name) === 'cli';
+      if (isGiven && called.getOptionValueSource(name) !== 'cli') {
+        called.setOptionValueWithSource(name, above.getOptionValue(name), 'cli');
+      }
+    }
+  }
 }
 
 function addMessageCommands(command: AddCommand): void {

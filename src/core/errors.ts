@@ -105,6 +105,7 @@ export const ERRORS = {
   E_STORE_VERSION: entry('the data folder was made by a newer Baton', 409, 3),
   E_STORE_DAMAGED: entry('records that were acknowledged have been changed or are gone', 500, 1),
   E_STORE_FAILED: entry('the disk failed; nothing of the request was kept', 500, 1, 'retryable'),
+  E_OPEN_FILES: entry('the system lets this process open no more files', 503, 1, 'retryable'),
   E_STORE_OWNED: entry('the data folder is in use by a process that cannot be reached from here', 503, 3, 'retryable'),
   E_OWNER_VERSION: entry('the data folder is in use by a baton that speaks another version', 409, 3),
   E_CONFIG: entry('config.yaml is not readable, or holds what is not known', 400, 1),
@@ -145,3 +146,10 @@ export function isMissing(cause: unknown): boolean {
   const { code } = cause as { readonly code?: unknown };
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
+
+/** What to do about E_OPEN_FILES. */
+export const RAISE_LIMIT = 'raise the limit: ulimit -n 1024';
+
+/** Whether the system refused to open one more file. */
+export const isOutOfFiles = (cause: unknown): boolean =>
+  ['EMFILE', 'ENFILE'].includes((cause as NodeJS.ErrnoException | null)?.code ?? '');

@@ -25,7 +25,7 @@ export interface OpenOptions {
 export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
   const { create = false, repair = false, onRole, onWarning, admit } = options;
   const marker = findMarker(layoutOf(dir), create);
-  return openShared({
+  const opening = openShared({
     dir,
     secret: marker.secret,
     openOwner: () =>
@@ -36,6 +36,9 @@ export async function openStore(dir: string, options: OpenOptions = {}): Promise
         ...(admit === undefined ? {} : { admit }),
       }),
     ...(onRole === undefined ? {} : { onRole }),
+  });
+  return opening.catch((cause: unknown) => {
+    throw storeFailure(cause, dir);
   });
 }
 

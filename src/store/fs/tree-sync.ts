@@ -417,9 +417,13 @@ export function createTreeSync(source: TreeSource): TreeSync {
     const isChanged = Object.keys(finding.changes).length > 0;
     const answer = isChanged ? await sendAdmitted(message, requestOf('edit', finding)) : null;
     if (answer?.kind === 'refused') await refuse(finding, answer.refusal.message);
+    else if (finding.putBack.length > 0) await refuse(finding, notByHand(finding.putBack));
     replaceable(finding.id, [finding]);
     return answer?.kind !== 'refused';
   };
+
+  const notByHand = (fields: readonly string[]): string =>
+    `${fields.join(', ')} cannot be changed by hand; ${fields.length === 1 ? 'it was' : 'they were'} put back`;
 
   const takeMove = async (finding: Moved): Promise<void> => {
     if (!(await takeEdit(finding))) return;

@@ -62,7 +62,7 @@ export async function writeOwnerFile(place: Place, signal: AbortSignal, times: O
   const path = pathOf(place.dir);
   const note: OwnerNote = { ...thisProcess(), ...here(), dir: place.dir, socket: place.socket };
   const text = JSON.stringify(note);
-  refuseAlive(path, note);
+  await refuseAlive(path, note, signal);
   await awaitForeign(path, note, times, signal);
   const isWritten = withNewFile(path, text, (aside) => renameSync(aside, path));
   return isWritten ? keepFresh(path, text, note, times) : { lostTo: () => null, remove: () => {} };
@@ -99,11 +99,18 @@ const isWithinReach = (a: OwnerNote, b: OwnerNote): boolean => isSameWhere(a, b)
 const isAnother = (note: OwnerNote, mine: OwnerNote): boolean =>
   !isWithinReach(note, mine) || (note.pid !== mine.pid && stateOf(note) !== 'gone');
 
+/** A process that was killed gives up its lock a moment before it is gone; with much memory, or on a busy machine, that takes a while. */
+const DYING_MS = 5_000;
+
 /** Whoever has the lock is alone, unless the name of the lock has changed: then another may live, and hold the old one. */
-function refuseAlive(path: string, mine: OwnerNote): void {
-  const found = find(path);
-  if (found === null || found.note.pid === mine.pid || !isWithinReach(found.note, mine)) return;
-  if (stateOf(found.note) === 'alive') throw ownedElsewhere(mine.dir, found.note);
+async function refuseAlive(path: string, mine: OwnerNote, signal: AbortSignal): Promise<void> {
+  const patience = performance.now() + DYING_MS;
+  for (let found = find(path); found !== null; found = find(path)) {
+    const { note } = found;
+    if (note.pid === mine.pid || !isWithinReach(note, mine) || stateOf(note) !== 'alive') return;
+    if (performance.now() > patience || signal.aborted) throw ownedElsewhere(mine.dir, note);
+    await pause(20, signal);
+  }
 }
 
 /** Waits until an owner out of reach has either shown that it lives, which is refused, or has been silent for long enough. */

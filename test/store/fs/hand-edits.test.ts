@@ -177,3 +177,28 @@ test('a task file that is thrown away is written again', async () => {
   renameSync(file(dir, 'ready', id), join(dir, 'gone'));
   await eventually(() => expect(existsSync(file(dir, 'ready', id))).toBe(true));
 });
+
+test.each([
+  ['session', /^session: default$/m, 'session: other'],
+  ['createdBy', /^createdBy: .*$/m, 'createdBy: somebody'],
+  ['id', /^id: .*$/m, 'id: TASK-2020-01-01-001'],
+  ['parentId', /^session: default$/m, 'session: default\nparentId: TASK-2020-01-01-001'],
+])('%s cannot be changed by hand: it is put back, and the refusal recorded', async (field, line, other) => {
+  const { dir, store } = await opened();
+  const task = await add(store);
+  await store.settled();
+  const path = file(dir, 'ready', task.id);
+  const before = readFileSync(path, 'utf8');
+  expect(before).toMatch(line);
+  writeFileSync(path, before.replace(line, other).replace('title: Mend the parser', 'title: Mend it'));
+  await eventually(async () => expect(await events(store)).toContain('tree.refused'));
+  await store.settled();
+  const refused = (await store.history(task.id))
+    .flatMap((record) => record.events)
+    .find(({ type }) => type === 'tree.refused');
+  expect(refused?.detail).toMatchObject({ reason: `${field} cannot be changed by hand; it was put back` });
+  expect(readFileSync(join(dir, String(refused?.detail?.['kept'])), 'utf8')).toContain(other);
+  // What may be changed was.
+  expect(await find(store, task.id)).toMatchObject({ title: 'Mend it', session: 'default', parentId: null });
+  await eventually(() => expect(readFileSync(path, 'utf8')).not.toContain(other));
+});

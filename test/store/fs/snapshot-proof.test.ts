@@ -220,6 +220,21 @@ describe('the snapshot', () => {
   });
 });
 
+test('a few large records make a snapshot due as many small ones do, so that the next start reads little', async () => {
+  dir = temporaryFolder();
+  const store = await open();
+  for (let i = 0; i < 12; i++) {
+    const tasks = Array.from({ length: 400 }, (_, n) => ({
+      title: `Task ${n} of batch ${i}`,
+      texts: { body: 'Do it.' },
+    }));
+    await sent(store, { type: 'task.add', tasks });
+  }
+  await store.close();
+  const [header = ''] = readFileSync(snapshot(), 'utf8').split('\n', 1);
+  expect(JSON.parse(header)).toMatchObject({ seq: 12, tasks: 4_800 });
+});
+
 describe('a damage that a repair has passed over', () => {
   test('is not damage once more when the snapshot behind it is of no use', async () => {
     const day = file(`events/${readdirSync(file('events'))[0]}`);

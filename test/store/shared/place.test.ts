@@ -19,6 +19,7 @@ import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { statOf } from '../../../src/process/identity.ts';
 import { takeLock } from '../../../src/store/shared/lock.ts';
 import { readOwner, writeOwnerFile } from '../../../src/store/shared/owner-file.ts';
 import { findPlace } from '../../../src/store/shared/place.ts';
@@ -171,6 +172,28 @@ test('one that was there a moment ago is waited for: silent, it is dead; else it
   clearInterval(beat);
   expect(readFileSync(path, 'utf8')).toBe(text);
   expect(readdirSync(folder.dir).filter((name) => name.startsWith('owner'))).toEqual(['owner.json']);
+});
+
+test('an owner that is dying is waited for: its lock is free a moment before it is gone', async () => {
+  const folder = newFolder();
+  const place = placeOf(folder);
+  const dying = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  try {
+    const first = await writeOwnerFile(place, never);
+    const mine = JSON.parse(readFileSync(join(folder.dir, 'owner.json'), 'utf8')) as object;
+    first.remove();
+    const pid = dying.pid as number;
+    await until('it runs', () => statOf(pid) !== null);
+    writeFileSync(
+      join(folder.dir, 'owner.json'),
+      JSON.stringify({ ...mine, pid, started: statOf(pid)?.started ?? null }),
+    );
+    const second = writeOwnerFile(place, never);
+    setImmediate(() => dying.kill('SIGKILL'));
+    (await second).remove();
+  } finally {
+    dying.kill('SIGKILL');
+  }
 });
 
 test('a folder that was moved under a living owner does not get a second one', async () => {
