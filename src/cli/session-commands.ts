@@ -24,20 +24,15 @@ export function addSessionCommands(baton: Command, command: AddCommand): void {
     .addHelpText('after', SESSION_HELP)
     .action(async (named: string | undefined, options) => (await import('./session.ts')).session(named, options));
 
-  command('list', 'list the sessions: their tasks, keys and open questions', session).action(async (_: Globals, self) =>
-    (await import('./session-list.ts')).listSessions(globalsOf(self)),
+  command('list', 'list the sessions: their tasks, keys and open questions', session).action(async (options: Globals) =>
+    (await import('./session-list.ts')).listSessions(options),
   );
 
   command('end', 'end a session: its final report, and what it remembers is cleared', session)
     .argument('<session>', 'the session')
     .addHelpText('after', "\nExport what is still needed before: baton do '#CONTEXT:export:session.ctx'")
-    .action(async (named: string, _: Globals, self) =>
-      (await import('./session-end.ts')).endOf(named, globalsOf(self)),
-    );
+    .action(async (named: string, options: Globals) => (await import('./session-end.ts')).endOf(named, options));
 }
-
-/** The group takes the same options as those below it, and has taken them where they stand first. */
-const globalsOf = (command: Command): Globals => command.optsWithGlobals<Globals>();
 
 const DO_HELP = `
 Within a run it is the run that speaks, and in its own session. Exits 3 when the

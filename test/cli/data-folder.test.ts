@@ -30,8 +30,13 @@ describe('--dir and --json', () => {
 
   test('of commands without a group too', async () => {
     await batonHere(['--dir', 'data', 'task', 'add', '--title', 'a task'], '', cwd);
-    const { out } = await batonHere(['--json', '--dir', 'data', 'session', 'list'], '', cwd);
-    expect(JSON.parse(out)).toMatchObject([{ id: 'default' }]);
+    for (const args of [
+      ['--json', '--dir', 'data', 'session', 'list'],
+      ['session', '--json', '--dir', 'data', 'list'],
+      ['session', 'list', '--json', '--dir', 'data'],
+    ]) {
+      expect(JSON.parse((await batonHere(args, '', cwd)).out)).toMatchObject([{ id: 'default' }]);
+    }
     expect((await batonHere(['--dir', 'data', '--json', 'inbox'], '', cwd)).out).toBe('[]\n');
   });
 
