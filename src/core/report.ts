@@ -97,6 +97,15 @@ export const emptyReport = (outcome: Outcome, summary: string): Report => ({
   nextStage: null,
 });
 
+/** A report in a few words: its summary or else its notes, and what it is blocked by where that is not said there. */
+export function wordsOf({ outcome, summary, notes, blockers }: Report): string {
+  const said = summary.trim() || (notes ?? '').trim();
+  const isStuck = outcome === 'blocked' || outcome === 'failed';
+  const open = isStuck ? blockers.filter((blocker) => blocker.trim() !== '' && !said.includes(blocker)) : [];
+  if (open.length === 0) return said;
+  return said === '' ? open.join('; ') : `${said} Blocked by: ${open.join('; ')}`;
+}
+
 export type ReportField = keyof Report;
 
 /** What did not survive being written: the fields in which the report that is read back differs from the one that was meant. */

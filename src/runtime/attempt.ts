@@ -5,18 +5,19 @@ import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
 import type { Report } from '../core/report.ts';
 import { NOTHING, plus } from '../core/session-fold.ts';
-import type { Spent } from '../core/task.ts';
+import { isRunning, type Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
 import { newId } from '../process/new-id.ts';
 import type { Found, Message } from '../protocol/index.ts';
 import { agentActor } from './actor.ts';
 import { bindsOf, dropPlanted } from './binds.ts';
 import { type Checker, createChecker } from './checks.ts';
+import { recordClaim } from './claims.ts';
 import { startClocks } from './clocks.ts';
 import { openTally } from './context-budget.ts';
 import { openDoor } from './door.ts';
 import type { Sender } from './doors.ts';
-import { createHearing, type Hearing } from './hearing.ts';
+import { createHearing, type Heard, type Hearing } from './hearing.ts';
 import { openLog, type RunLog } from './log.ts';
 import { createMeter, EPSILON, type Meter } from './meter.ts';
 import { ownTools } from './own-tools.ts';
@@ -95,9 +96,10 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const routes = createRoutes(given, warnings, broken);
     const hearing = createHearing({
       task,
+      run: run.id,
       rails: { finalSignal: policy.requireFinalSignal, minimalReport: policy.requireMinimalReport },
       onProgress: (progress) => live.progress(progress),
-      ...(isOpen ? { route: (found) => routes.take(found) } : {}),
+      ...(isOpen ? { route: (found) => routes.take(found), onPrinted: (heard) => routes.printed(heard) } : {}),
     });
     if (isOpen) undo.push(...listen(given, hearing, stopper));
     await host.sums.ready();
@@ -320,12 +322,31 @@ function createRoutes(
   { host, run, task }: Supervision,
   warnings: string[],
   broken: { kind: string; reason: string }[],
-): { take(found: Found): void; done(): Promise<void> } {
+): { take(found: Found): void; printed(heard: Heard): void; done(): Promise<void> } {
   const sender = senderOf(run, 'stdout');
   let last: Promise<void> = Promise.resolve();
   let count = 0;
   let refused = 0;
+  /** The last report that was printed and is not recorded yet: an earlier one no longer counts. */
+  let unrecorded: Heard | null = null;
+  const record = async (): Promise<void> => {
+    const heard = unrecorded;
+    unrecorded = null;
+    if (heard === null || heard.message === null) return;
+    const now = await host.store.find(task.id);
+    // Its task may have been taken from it meanwhile.
+    if (now?.run?.id !== run.id || !isRunning(now)) return;
+    await recordClaim(host, { message: heard.message, sender }, now, heard.report);
+  };
   return {
+    printed(heard) {
+      if (unrecorded === null) {
+        last = last.then(record);
+        // Waited for in `done`.
+        last.catch(() => {});
+      }
+      unrecorded = heard;
+    },
     take(found) {
       count += 1;
       if (count === MOST_ROUTED) host.warn(`${task.id}: its agent says too much; messages after this are not heard`);

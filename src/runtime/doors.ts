@@ -8,7 +8,7 @@ import type { TaskJson } from '../core/task-json.ts';
 import type { Message } from '../protocol/message.ts';
 import type { DoorInput } from './door-inputs.ts';
 
-export type Channel = 'stdout' | 'socket' | 'cli' | 'http' | 'mcp' | 'inbox' | 'openclaw';
+export type Channel = 'stdout' | 'socket' | 'cli' | 'http' | 'mcp' | 'inbox' | 'openclaw' | 'file';
 
 /** Who speaks, as the channel knows it. */
 export interface Sender {

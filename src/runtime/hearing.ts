@@ -25,6 +25,8 @@ export interface Heard {
   readonly dialect: string;
   /** What the guard rails ask for and is not there. */
   readonly missing: readonly string[];
+  /** As it was said; null where only the report is known. */
+  readonly message: Message | null;
 }
 
 export interface Hearing {
@@ -51,10 +53,13 @@ export interface Hearing {
 }
 
 interface HearingOptions {
-  readonly task: Pick<Task, 'id' | 'externalId'>;
+  readonly task: Pick<Task, 'id' | 'externalId' | 'session'>;
+  /** The run that is listened to. A report that names another run is not its own. */
+  readonly run: string;
   readonly rails: aop2.GuardRails;
   onProgress(progress: Progress): void;
-  onReport?(heard: Heard): void;
+  /** Told of every report that the agent prints itself, and of no other: the doors of the others have recorded theirs. */
+  onPrinted?(heard: Heard): void;
   /** Takes what the agent says and what is not for its run alone; without it that is not heard. */
   route?(message: Found): void;
 }
@@ -64,13 +69,24 @@ export const TOO_LATE = 'the run is over, and what it had said is being looked a
 /** Of these, messages that agents may have for other rooms, nothing is kept here. */
 const MOST_REFUSED = 20;
 
-export function createHearing({ task, rails, onProgress, onReport, route }: HearingOptions): Hearing {
+export function createHearing({ task, run, rails, onProgress, onPrinted, route }: HearingOptions): Hearing {
   let detector = createDetector();
   let heard: Heard | null = null;
   let isClosed = false;
   const graph = createGraphEar();
   const refused: { kind: string; reason: string }[] = [];
   const isMine = (id: unknown): boolean => id === undefined || id === task.id || id === task.externalId;
+  /** Why a report is not this run's, although it may name its task: an agent may show what another one printed. Null where it is. */
+  const notOwn = (value: unknown): string | null => {
+    const id = taskIn(value);
+    if (!isMine(id)) return `it speaks of ${String(id)}, and its run is one of ${task.id}`;
+    const session = isFields(value) ? value['session_id'] : undefined;
+    if (typeof session === 'string' && session !== task.session) {
+      return `it speaks of the session ${session}, and its task is of ${task.session}`;
+    }
+    const named = runNamed(value);
+    return named === null || named === run ? null : `it speaks of the run ${named}, and this is ${run}`;
+  };
 
   let refusal: string | null = null;
   const refuse = (message: Found, reason: string): void => {
@@ -89,16 +105,16 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
     if (dialect === 'output' && kind === 'GRAPH_UPDATE' && valid) return ofNode();
     if (!valid)
       return refuse(message, message.problems.find(({ severity }) => severity === 'error')?.message ?? 'invalid');
-    const id = isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined;
-    if (!isMine(id)) return refuse(message, `it speaks of ${String(id)}, and its run is one of ${task.id}`);
+    const foreign = notOwn(value);
+    if (foreign !== null) return refuse(message, foreign);
     if (dialect === 'aop2' && kind === 'EVENT') return event(message);
     if (dialect === 'aof' && kind === 'status.update') return status(value);
     const report = reportIn(message);
     if (report === null) return refuse(message, `a run takes reports and signs of progress here, not a ${kind}`);
     const missing =
       kind === 'RESPONSE' ? aop2.checkGuardRails(value as aop2.ResponseMessage, rails).map(({ path }) => path) : [];
-    heard = { report, dialect, missing };
-    onReport?.(heard);
+    heard = { report, dialect, missing, message };
+    if (isSaid) onPrinted?.(heard);
   };
 
   /** An envelope with the blocks that it may speak of. */
@@ -121,7 +137,7 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
   const isForRun = ({ dialect, kind, value, valid }: Found): boolean => {
     if (!valid) return false;
     if (isOfGraph({ dialect })) return true;
-    if (!isMine(isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined)) return false;
+    if (notOwn(value) !== null) return false;
     return isReport(dialect, kind) || (kind === 'EVENT' && isSign(value as aop2.EventMessage));
   };
 
@@ -164,8 +180,7 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
     },
     claim(report, dialect) {
       if (isClosed) return;
-      heard = { report, dialect, missing: [] };
-      onReport?.(heard);
+      heard = { report, dialect, missing: [], message: null };
     },
     pause,
     end() {
@@ -184,6 +199,17 @@ export function createHearing({ task, rails, onProgress, onReport, route }: Hear
     mendGraph: () => graph.mend(),
     refused,
   };
+}
+
+const taskIn = (value: unknown): unknown => (isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined);
+
+/** A report may name its run; all run files do. */
+export function runNamed(value: unknown): string | null {
+  if (!isFields(value)) return null;
+  const payload = isFields(value['payload']) ? value['payload'] : {};
+  const extensions = isFields(value['extensions']) ? value['extensions'] : {};
+  const named = value['runId'] ?? payload['runId'] ?? extensions['x_run_id'];
+  return typeof named === 'string' ? named : null;
 }
 
 const isSign = ({ event }: aop2.EventMessage): boolean => event === 'HEARTBEAT' || event === 'PROGRESS_UPDATE';

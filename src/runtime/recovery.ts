@@ -4,21 +4,25 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Outcome } from '../core/report.ts';
+import { type Outcome, type Report, wordsOf } from '../core/report.ts';
 import { isForPerson } from '../core/standing.ts';
 import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { readManifest, sweepSnapshots } from '../workspace/snapshots.ts';
 import { finishAborts } from './abort-session.ts';
-import { RUNTIME } from './actor.ts';
+import { agentActor, RUNTIME } from './actor.ts';
+import { recordClaim } from './claims.ts';
+import type { Channel } from './doors.ts';
 import { createFacts } from './facts.ts';
 import { takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
 import { leftHalfBack } from './half-back.ts';
+import type { Heard } from './hearing.ts';
 import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
 import { saidBy } from './logged-graph.ts';
+import { lastPhaseFrom, printedReport } from './logged-report.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
@@ -123,7 +127,7 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
  * law looks at when that is applied. Whether its processes are alive nobody can tell from here.
  */
 async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolean> {
-  const { result, ...told } = await resultOf(host, task, run);
+  const { result, ...words } = await resultOf(host, task, run);
   const isSaid = result !== 'none' && result !== 'unreadable';
   const answer = await host.store.send({
     message: isSaid
@@ -133,7 +137,7 @@ async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolea
           run: run.id,
           agent: run.agent,
           outcome: result,
-          ...told,
+          ...words,
           detail: { type: 'run_result.json', channel: 'inbox', outcome: result },
         }
       : { type: 'run.resume', run: run.id, result },
@@ -168,17 +172,43 @@ async function withGraph(
   return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };
 }
 
-/** What is known of how a run ended: what it said, else what it wrote down. */
-async function resultOf(
+interface Result {
+  readonly result: Outcome | 'none' | 'unreadable';
+  readonly summary?: string;
+}
+
+/** What is known of how a run ended: what it printed last and nobody recorded, what was recorded, what it wrote down. */
+async function resultOf(host: Host, task: Task, run: Run): Promise<Result> {
+  const history = await host.store.history(task.id);
+  const from = await lastPhaseFrom(host, task, run, history);
+  const printed = from === Number.POSITIVE_INFINITY ? null : await printedReport(host, task, run, history);
+  if (printed !== null) return recorded(host, task, run, 'stdout', printed);
+  const claimed = claimedBefore(
+    history.filter(({ seq }) => seq > from),
+    run.id,
+  );
+  if (claimed !== null) return told(claimed);
+  const written = await writtenResult(host, task, run);
+  if (written === null) return { result: 'none' };
+  if (written === 'unreadable') return { result: isToldUnreadable(history, run.id) ? 'none' : 'unreadable' };
+  return recorded(host, task, run, 'file', written);
+}
+
+/** It counts once it is durable. */
+async function recorded(
   host: Host,
   task: Task,
   run: Run,
-): Promise<{ readonly result: Outcome | 'none' | 'unreadable'; readonly summary?: string }> {
-  const history = await host.store.history(task.id);
-  const report = claimedBefore(history, run.id) ?? (await writtenResult(host.dir, task.id, run.id));
-  if (report === null) return { result: 'none' };
-  if (report === 'unreadable') return { result: isToldUnreadable(history, run.id) ? 'none' : 'unreadable' };
-  const summary = shorten(report.summary.trim(), 500);
+  channel: Channel,
+  { message, report }: Pick<Heard, 'message' | 'report'>,
+): Promise<Result> {
+  const sender = { channel, run: run.id, agent: run.agent, actor: agentActor(run.agent) };
+  if (message !== null) await recordClaim(host, { message, sender }, task, report);
+  return told(report);
+}
+
+function told(report: Report): Result {
+  const summary = shorten(wordsOf(report), 500);
   return { result: report.outcome, ...(summary === '' ? {} : { summary }) };
 }
 

@@ -2,10 +2,13 @@
  * An agent whose report is missing or not right is asked for it once more, in the same conversation: it knows best what it has done. Once, whatever
  * it answers. What comes of asking never makes a run worse than it was: it has a time of its own, and a budget that is used up ends it alone.
  */
+
+import type { Run, Task } from '../core/task.ts';
 import { taskTypeOfTask } from '../protocol/prompt.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Attempt } from './attempt.ts';
 import type { Heard, Hearing } from './hearing.ts';
+import type { Host } from './host.ts';
 import { isReportKind } from './repair-check.ts';
 import { writtenResult } from './run-result.ts';
 import { turnFailure } from './turn.ts';
@@ -29,7 +32,7 @@ async function repairReasons(given: Supervision, attempt: Pick<Attempt, 'hearing
   const own = heard === null ? await reasonsForNone(given, attempt) : missingIn(heard);
   const others: string[] = [];
   // One that has written its result down has reported.
-  const report = heard ?? (await resultOf(host.dir, task.id, run.id));
+  const report = heard ?? (await resultOf(host, task, run));
   for (const check of host.repairs) others.push(...(await check(report, { task, run, message })));
   return [...own, ...others].map((text) => shorten(text, REASON_CHARS));
 }
@@ -37,16 +40,16 @@ async function repairReasons(given: Supervision, attempt: Pick<Attempt, 'hearing
 const missingIn = ({ missing }: Heard): string[] =>
   missing.length === 0 ? [] : [`the RESPONSE lacks ${missing.join(', ')}, which the guard rails of the task require`];
 
-async function resultOf(dir: string, task: string, run: string): Promise<Heard | null> {
-  const report = await writtenResult(dir, task, run);
-  return report === null || report === 'unreadable' ? null : { report, dialect: 'aof', missing: [] };
+async function resultOf(host: Host, task: Task, run: Run): Promise<Heard | null> {
+  const found = await writtenResult(host, task, run);
+  return found === null || found === 'unreadable' ? null : { ...found, dialect: 'aof', missing: [] };
 }
 
 async function reasonsForNone(
   { host, task, run }: Supervision,
   { hearing, broken }: Pick<Attempt, 'hearing' | 'broken'>,
 ): Promise<string[]> {
-  const result = await writtenResult(host.dir, task.id, run.id);
+  const result = await writtenResult(host, task, run);
   if (result !== null && result !== 'unreadable') return [];
   const wrong = [...broken, ...refusedReports(hearing)].map(({ kind, reason }) => `${kind}: ${reason}`);
   if (result === 'unreadable') wrong.push('the result file that you wrote cannot be read');

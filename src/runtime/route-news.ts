@@ -7,6 +7,7 @@ import { isoTime } from '../core/time.ts';
 import { appendWorkLog } from '../protocol/aof/work-log.ts';
 import type { Message } from '../protocol/message.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { unknownDetail } from './claims.ts';
 import { again, reportIn, takeReport } from './route-report.ts';
 import { isPerson } from './route-who.ts';
 import {
@@ -122,7 +123,7 @@ async function write(
         ...(reason === null ? {} : { reason }),
         ...(messageId === undefined ? {} : { messageId }),
         ...(body === null ? {} : { texts: { body }, seen: task.updatedAt }),
-        detail: { ...originOf(said), ...news },
+        detail: { ...originOf(said), ...news, ...unknownDetail(said.message) },
       },
       by: sender.actor,
     });
@@ -180,7 +181,9 @@ function reasonOf({ reason, blockers, notes, progress }: News): string | null {
 function asReport({ message, sender }: Said, outcome: Outcome, { progress, blockers, notes, reason }: News): Said {
   const value = message.value as Record<string, unknown>;
   const words = [progress, notes ?? reason].filter((text) => text !== undefined && text !== '').join('\n\n');
+  const { status: _, progress: __, ...rest } = isFields(value['payload']) ? value['payload'] : {};
   const payload = {
+    ...rest,
     outcome,
     ...(blockers === undefined ? {} : { blockers }),
     ...(words === '' ? {} : { notes: words.slice(0, 10_000) }),

@@ -3,7 +3,7 @@ import type { Config } from '../core/config.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
-import type { Actor } from '../core/laws/messages.ts';
+import type { Actor, Texts } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
 import type { Answer, Store } from '../core/store.ts';
 import type { Task } from '../core/task.ts';
@@ -103,6 +103,7 @@ export async function note(
   detail: Readonly<Record<string, unknown>>,
   /** Remembered with the task, where there is one. */
   messageId?: string,
+  texts?: Texts,
 ): Promise<readonly string[]> {
   const answer = await store.send({
     message: {
@@ -111,6 +112,7 @@ export async function note(
       ...(about.task === undefined ? {} : { task: about.task }),
       ...(about.run === undefined || about.run === null ? {} : { run: about.run }),
       ...(messageId === undefined ? {} : { messageId }),
+      ...(texts === undefined ? {} : { texts }),
       detail,
     },
     by: sender.actor,

@@ -2,23 +2,53 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Report } from '../core/report.ts';
-import type { StoredRecord } from '../core/store.ts';
+import type { Store, StoredRecord } from '../core/store.ts';
+import type { Run, Task } from '../core/task.ts';
 import { toReport } from '../protocol/aof/report.ts';
 import { readRunFile } from '../protocol/aof/run-files.ts';
+import { RUN_RESULT, silentResult } from '../protocol/aof/run-result.ts';
+import type { Message } from '../protocol/message.ts';
+import type { Host } from './host.ts';
 
-/** Null where there is none, or one of another run. */
-export async function writtenResult(dir: string, task: string, run: string): Promise<Report | 'unreadable' | null> {
+interface WrittenResult {
+  readonly report: Report;
+  /** The file as a message, whose value is all that stands in it. */
+  readonly message: Message;
+}
+
+/** Null where there is none, where it is of another run, and where it is what Baton wrote itself. */
+export async function writtenResult(
+  { store, dir }: Pick<Host, 'store' | 'dir'>,
+  task: Task,
+  run: Pick<Run, 'id'>,
+): Promise<WrittenResult | 'unreadable' | null> {
   let text: string;
   try {
-    text = await readFile(join(dir, 'runs', task, 'run_result.json'), 'utf8');
+    text = await readFile(join(dir, 'runs', task.id, RUN_RESULT), 'utf8');
   } catch {
     // Missing artifacts are no error: the run is one without a result.
     return null;
   }
-  const read = readRunFile('run_result.json', text);
+  const read = readRunFile(RUN_RESULT, text);
   if (!read.ok) return 'unreadable';
-  return read.value.runId === run && read.value.taskId === task ? toReport(read.value) : null;
+  const { value, problems } = read;
+  if (value.runId !== run.id || value.taskId !== task.id) return null;
+  const report = toReport(value);
+  if (report === null) return 'unreadable';
+  if (await isOwnResult(store, task, text)) return null;
+  return { report, message: { dialect: 'aof', kind: RUN_RESULT, valid: true, problems, value } };
 }
+
+/** Whether the text of a `run_result.json` is what Baton itself wrote there: what was said by another door, or what silence comes to. */
+export const isOwnResult = async (
+  store: Pick<Store, 'text' | 'find'>,
+  { id }: Task,
+  text: string,
+): Promise<boolean> => {
+  if (text === (await store.text(id, RUN_RESULT))) return true;
+  const now = await store.find(id);
+  return now !== undefined && text === silentResult(now);
+};
 
 /** The last report that was taken in for a run, as the journal has it; null where there is none. */
 export function claimedBefore(history: readonly StoredRecord[], run: string): Report | null {

@@ -1,7 +1,7 @@
 /** The end of a run: the store is told, what has to be taken back is taken back, and nothing is kept that nobody needs. */
 import { BatonError, isErrorCode } from '../core/errors.ts';
 import type { TaskMessage as Ask } from '../core/laws/messages.ts';
-import type { Report } from '../core/report.ts';
+import { type Report, wordsOf } from '../core/report.ts';
 import { isRunning, type Run, type Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
@@ -84,7 +84,8 @@ async function settleAsTold(
       ...(verdict === 'aborted' ? { final: true } : {}),
     });
   } else if (verdict === 'reported') {
-    let claimed: Pick<Report, 'outcome' | 'summary'> = report ?? silentReport(told.lastText);
+    let claimed: Pick<Report, 'outcome' | 'summary'> =
+      report === null ? silentReport(told.lastText) : { outcome: report.outcome, summary: wordsOf(report) };
     let again: string | null = null;
     let refused: readonly Finding[] = (evidence as Evidence).findings;
     // While the run is the current one. What does not bear out its claims, or says itself that it failed, writes nothing.

@@ -1,8 +1,11 @@
 /** A run at work, from the first snapshot to the last look at the evidence. What came of it is returned; the store is told elsewhere. */
 import { join } from 'node:path';
 import { isWithin } from '../core/policy.ts';
+import { isRunning } from '../core/task.ts';
 import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
+import { agentActor } from './actor.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
+import { recordClaim } from './claims.ts';
 import { type Evidence, lookBefore, weigh } from './evidence.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
@@ -101,9 +104,14 @@ const mayRepair = ({ failure, checkpoints }: Phased): boolean =>
 
 /** An agent that says nothing may have written its result down. */
 async function written({ host, task, run, facts }: Supervision): Promise<Heard | null> {
-  const report = await writtenResult(host.dir, task.id, run.id);
-  if (report === 'unreadable') facts.tell('protocol.message.rejected', { reason: UNREADABLE });
-  return report === null || report === 'unreadable' ? null : { report, dialect: 'aof', missing: [] };
+  const found = await writtenResult(host, task, run);
+  if (found === 'unreadable') facts.tell('protocol.message.rejected', { reason: UNREADABLE });
+  if (found === null || found === 'unreadable') return null;
+  const { report, message } = found;
+  const sender = { channel: 'file', run: run.id, agent: run.agent, actor: agentActor(run.agent) } as const;
+  const now = await host.store.find(task.id);
+  if (now?.run?.id === run.id && isRunning(now)) await recordClaim(host, { message, sender }, now, report);
+  return { report, dialect: 'aof', missing: [], message };
 }
 
 const stopped = (told: Work['told'], { code, message, kind }: Stop): Worked => ({

@@ -68,7 +68,7 @@ test.each(DIALECTS)('a report in %s is heard, on standard output and on the sock
   expect(loud.last.response.execution_summary?.summary).toContain('It is made.');
   const send = world.script('send', SEND);
   // A node is written once.
-  emma(world, `${report} | sed s/report_/again_/g | node ${send}; echo bye`);
+  emma(world, `${report} | sed 's/report_/again_/g; s/"test-session"/"test-session-2"/' | node ${send}; echo bye`);
   const quiet = await world.run(
     taskOf(world, { agent: 'emma', session: { session_id: 'test-session-2' }, task: { task_id: 'T' } }),
   );

@@ -32,7 +32,18 @@ import { takeSnapshots } from '../../src/workspace/snapshots.ts';
 import { openWorktree } from '../../src/workspace/worktree.ts';
 import { startBaton, stopStarted } from '../cli/baton.ts';
 import { sandboxTest } from '../helpers/sandbox.ts';
-import { alivePids, makeWorld, newSleep, REPORT, type TaskParts, taskOf, until, type World } from './world.ts';
+import { responseText } from './small-agents.ts';
+import {
+  alivePids,
+  makeWorld,
+  newSleep,
+  REPORT,
+  reportText,
+  type TaskParts,
+  taskOf,
+  until,
+  type World,
+} from './world.ts';
 
 const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 const FOREVER = 'while :; do sleep 0.05; done';
@@ -457,6 +468,67 @@ test('a task that was cancelled when nobody watched over its run: its processes 
     expect((await world.ran(live.task.id, [])).told('rollback.initiated')).toEqual([]);
   } finally {
     for (const pid of alivePids(live.name)) process.kill(pid, 'SIGKILL');
+  }
+});
+
+test('a report that was printed is not lost with Baton: the run is not done again', async () => {
+  const project = await makeProject(`echo $BATON_ATTEMPT >> trace; ${REPORT} ${FOREVER}`);
+  const file = project.task();
+  const first = project.run(file);
+  const log = (): string => {
+    const logs = join(project.dir, 'logs');
+    const [run = ''] = existsSync(logs) ? readdirSync(logs) : [];
+    const path = join(logs, run, 'out.log');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  };
+  await works(first, 'it has reported', () => log().includes('[AOP:END]'));
+  first.child.kill('SIGKILL');
+  await first.ended;
+  expect(await project.run(file).ended).toBe(0);
+  expect(project.read('trace')).toBe('1\n');
+  const { task } = await project.look();
+  expect(task).toMatchObject({ status: 'done', attempts: 1, runs: 1, summary: '- It is made.' });
+});
+
+/** What a run has left in its log, and nowhere else. */
+function leaveLog(world: World, task: Task, text: string): void {
+  const folder = join(world.dir, 'logs', task.run?.id ?? '');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'out.log'), text);
+}
+
+test('a report that stands only in the log counts: its verdict, the journal and run_result.json have it', async () => {
+  const world = await makeWorld(AGENTS);
+  world.write('out.txt', 'made');
+  const task = await claimedBy(world, deadSupervisor(), { task: OUT });
+  leaveLog(world, task, `some words\n${reportText('success', '- It is there.')}\n`);
+  await recover(world.host);
+  expect(await now(world, task)).toMatchObject({ status: 'done', attempts: 1, summary: '- It is there.' });
+  const received = (await world.ran(task.id, [])).told('protocol.message.received');
+  expect(received).toMatchObject([{ channel: 'stdout', outcome: 'done' }]);
+  await world.store.settled();
+  const result = JSON.parse(readFileSync(join(world.dir, 'runs', task.id, 'run_result.json'), 'utf8'));
+  expect(result).toMatchObject({ runId: task.run?.id, taskId: task.id, outcome: 'done', notes: '- It is there.' });
+});
+
+test('of what stands in the log only the words of the agent count, and only of this run', async () => {
+  const claude = { ...AGENTS, config: { ...AGENTS.config, agents: { a: { kind: 'claude', command: ['true'] } } } };
+  const tool = { type: 'tool_result', tool_use_id: 't', content: reportText() };
+  const shown = { type: 'user', message: { content: [tool] } };
+  const foreign = responseText({ session_id: 'of-another-session' });
+  const own = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: reportText() }], usage: {} } };
+  const lines: readonly (readonly [object, string, string])[] = [
+    [claude, `${JSON.stringify(shown)}\n`, 'ready'],
+    [claude, `${JSON.stringify(own)}\n`, 'done'],
+    [AGENTS, `${foreign}\n`, 'ready'],
+    [AGENTS, `${reportText().replace('[AOP:STATUS] success', '')}\n`, 'ready'],
+  ];
+  for (const [config, log, status] of lines) {
+    const world = await makeWorld(config);
+    const task = await claimedBy(world, deadSupervisor(), { task: { task_id: 'T-1' } });
+    leaveLog(world, task, log);
+    await recover(world.host);
+    expect([log, (await now(world, task)).status]).toEqual([log, status]);
   }
 });
 

@@ -159,10 +159,10 @@ function note(draft: Draft, message: Extract<TaskMessage, { type: 'note' }>): De
   const task = message.task === undefined ? undefined : draft.task(message.task);
   const session = task?.session ?? message.session ?? DEFAULT_SESSION;
   const about = task === undefined ? [] : [task.id];
-  const { messageId } = message;
-  if (task !== undefined && messageId !== undefined) {
-    if (task.messages.includes(messageId)) return same(task.id);
-    draft.set(task.id, withMessage(task, messageId));
+  const { messageId, texts } = message;
+  if (task !== undefined && (messageId !== undefined || texts !== undefined)) {
+    if (messageId !== undefined && task.messages.includes(messageId)) return same(task.id);
+    draft.set(task.id, withMessage(task, messageId), texts);
     draft.event(message.event, task.id, message.run, message.detail);
     return draft.decision(session, about);
   }

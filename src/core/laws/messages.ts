@@ -206,6 +206,8 @@ export type TaskMessage =
       readonly task?: string;
       /** Remembered with the task, so that the same message acts once. */
       readonly messageId?: string;
+      /** Texts that are kept with the task. */
+      readonly texts?: Texts;
       readonly run?: string;
       readonly session?: string;
       readonly detail: Readonly<Record<string, unknown>>;

@@ -2,9 +2,27 @@
 import * as z from 'zod';
 import { type PathPart, type Problem, pointer, warning } from '../../core/problem.ts';
 import { quote } from '../text/quote.ts';
+import { ENVELOPES, isAofType } from './schema.ts';
 
 /** Beyond this the rest is counted, not listed: a message may hold a million keys. */
 const MOST = 100;
+
+/** The fields of an envelope that are not of its type, each under its place, as far as they fit into a record. */
+export function unknownIn(kind: string, value: unknown): Record<string, unknown> {
+  const schema = isAofType(kind) ? ENVELOPES[kind] : null;
+  const found: Record<string, unknown> = {};
+  let left = MOST_CHARS;
+  for (const path of schema === null ? [] : unknownPaths(schema, value, [])) {
+    const field = path.reduce((at: unknown, key) => (at as Record<PathPart, unknown>)[key], value);
+    left -= JSON.stringify(field)?.length ?? 0;
+    if (left < 0) break;
+    found[pointer(path)] = field;
+  }
+  return found;
+}
+
+/** So much of them a record holds; a completion.report's are all in its `run_result.json`. */
+const MOST_CHARS = 16_384;
 
 export function unknownFields(schema: z.ZodObject, value: unknown): Problem[] {
   const problems: Problem[] = [];

@@ -6,9 +6,9 @@ import { BatonError, messageOf } from '../../core/errors.ts';
 import type { Actor, TaskMessage } from '../../core/laws/messages.ts';
 import type { State } from '../../core/state.ts';
 import type { AdmitFile, Answer, Ask, KnownTasks } from '../../core/store.ts';
-import type { Run, Task, TaskStatus } from '../../core/task.ts';
+import type { Task, TaskStatus } from '../../core/task.ts';
 import { newSuffix } from '../../process/new-id.ts';
-import { writeRunFile } from '../../protocol/aof/index.ts';
+import { RUN_RESULT } from '../../protocol/aof/run-result.ts';
 import { findTask, inOrder } from '../decide-ask.ts';
 import type { Disk, Stat } from './disk.ts';
 import type { Written } from './journal.ts';
@@ -17,7 +17,6 @@ import type { Exactly } from './tree/aside.ts';
 import { placeOf, stemOf, taskFile } from './tree/paths.ts';
 import { type Dropped, type Edited, type Finding, isCutShort, look, type Moved } from './tree/reader.ts';
 import { type ScanFinding, type ScanOptions, type ScanState, scan } from './tree/scan.ts';
-import { timeOf } from './tree/text.ts';
 import type { TreeWorker } from './tree/worker.ts';
 import { applyJobs, type Job, type JobResult } from './tree/writer.ts';
 
@@ -185,13 +184,13 @@ export function createTreeSync(source: TreeSource): TreeSync {
       for (const name of source.textNames(id)) texts[name] ??= source.textOf(id, name);
     }
     const parent = task.parentId === null ? undefined : state().task(task.parentId)?.status;
-    const result = resultOf(task);
+    const { [RUN_RESULT]: result, ...files } = texts;
     return {
       task,
       seq: entry.seq,
       from: entry.from,
-      texts,
-      ...(result === null ? {} : { result }),
+      texts: files,
+      ...(result == null ? {} : { result }),
       ...(entry.replaces.length === 0 ? {} : { replaces: entry.replaces }),
       ...(parent === undefined ? {} : { parent }),
     };
@@ -576,27 +575,3 @@ function whereWas(events: Written['facts']['events'], id: string, set: Partial<T
 /** Long texts are read when they are needed; null says so, and that an earlier one no longer counts. */
 const inline = (texts: Written['facts']['changes'][number]['texts']): Record<string, string | null> =>
   Object.fromEntries(Object.entries(texts ?? {}).map(([name, text]) => [name, typeof text === 'string' ? text : null]));
-
-/** The document's word for what a run claimed; a run that failed is written as blocked. */
-const OUTCOMES: Readonly<Record<string, 'done' | 'partial' | 'needs_review' | 'blocked'>> = {
-  done: 'done',
-  partial: 'partial',
-  needs_review: 'needs_review',
-  blocked: 'blocked',
-  failed: 'blocked',
-};
-
-function resultOf(task: Task): string | null {
-  const { run } = task;
-  const outcome = run?.outcome == null ? undefined : OUTCOMES[run.outcome];
-  if (run === null || outcome === undefined) return null;
-  return writeRunFile('run_result.json', { ...resultFields(task, run), outcome });
-}
-
-const resultFields = (task: Task, run: Run) => ({
-  runId: run.id,
-  taskId: task.id,
-  agentId: run.agent,
-  ...(run.endedAt === null ? {} : { completedAt: timeOf(run.endedAt) }),
-  ...(task.summary === null ? {} : { notes: task.summary.slice(0, 10_000) }),
-});

@@ -72,7 +72,7 @@ describe('the writer', () => {
     const running = readRunFile('run.json', text(disk, `${ROOT}/runs/${id(1)}/run.json`) ?? '');
     expect(running).toMatchObject({ ok: true, value: { runId: `${id(1)}-r1`, status: 'running', agentId: 'emma' } });
     const ended = run({ status: 'cancelled', endedAt: 5, outcome: 'done', supervisor: { pid: 7, started: 'x' } });
-    const result = '{"runId":"r"}\n';
+    const result = `{"runId":"${id(1)}-r1","more":1}\n`;
     one(disk, job('review', 'in-progress', { task: task({ status: 'review', run: ended }), result }));
     expect(text(disk, `${ROOT}/runs/${id(1)}/run_result.json`)).toBe(result);
     expect(readRunFile('run.json', text(disk, `${ROOT}/runs/${id(1)}/run.json`) ?? '')).toMatchObject({

@@ -1,14 +1,16 @@
 /** `runs/<taskId>/run.json` and `run_result.json`: the latest run of a task, as the aof document has them. */
+import { isFields, parseJson } from '../../../core/fields.ts';
 import type { Run, Task } from '../../../core/task.ts';
 import { type RunArtifact, writeRunFile } from '../../../protocol/aof/index.ts';
+import { RUN_RESULT, silentResult } from '../../../protocol/aof/run-result.ts';
 import { type Batch, NOT_A_FILE, NOT_A_FOLDER, type Obstacle, refuse, sharedFolder, writeWhole } from './batch.ts';
 import { runsFolder } from './paths.ts';
 import { asBuffer } from './stamp.ts';
 import { timeOf } from './text.ts';
 
-export function writeRuns(batch: Batch, task: Task, result: string | undefined): Obstacle | null {
+export function writeRuns(batch: Batch, task: Task, said: string | undefined): Obstacle | null {
   const { run } = task;
-  if (run === null && result === undefined) return null;
+  if (run === null) return null;
   const runs = runsFolder(batch.root);
   const folder = `${runs}/${task.id}`;
   const obstacle = sharedFolder(batch, runs);
@@ -17,11 +19,26 @@ export function writeRuns(batch: Batch, task: Task, result: string | undefined):
   if (kind === undefined) batch.disk.mkdir(folder);
   else if (kind !== 'folder') return refuse(folder, NOT_A_FOLDER);
   const write = kind === undefined ? writeNew : writeChanged;
+  const result = resultFor(batch, task, run, said, `${folder}/${RUN_RESULT}`);
   return (
     // The result comes first: who sees a run that has ended finds what it said.
-    (result === undefined ? null : write(batch, task.id, `${folder}/run_result.json`, result)) ??
-    (run === null ? null : write(batch, task.id, `${folder}/run.json`, writeRunFile('run.json', artifactOf(task, run))))
+    (result === null ? null : write(batch, task.id, `${folder}/${RUN_RESULT}`, result)) ??
+    write(batch, task.id, `${folder}/run.json`, writeRunFile('run.json', artifactOf(task, run)))
   );
+}
+
+/** What the agent has said, if this run's; else what a run without a report comes to, unless the file says what this run said. */
+function resultFor(batch: Batch, task: Task, run: Run, said: string | undefined, path: string): string | null {
+  if (said !== undefined && isOf(said, run)) return said;
+  const silent = silentResult(task);
+  if (silent === null || batch.disk.stat(path)?.kind !== 'file') return silent;
+  const there = batch.disk.read(path);
+  return there !== null && isOf(asBuffer(there).toString('utf8'), run) ? null : silent;
+}
+
+function isOf(text: string, run: Run): boolean {
+  const value = parseJson(text);
+  return isFields(value) && value['runId'] === run.id;
 }
 
 /** In a folder that was made just now there is nothing to look for. */

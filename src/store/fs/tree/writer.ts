@@ -25,7 +25,7 @@ export interface Job {
   readonly from: TaskStatus | 'unknown' | null;
   /** The `body`, always, and of the files in its folder those that changed. Null is a text that there is not. */
   readonly texts: Readonly<Record<string, string | null>>;
-  /** The text of `run_result.json`. */
+  /** The text of `run_result.json`, where the agent has said how its run ended since it was last written. */
   readonly result?: string;
   /** What was taken in, and may be replaced as long as it is still the same: the edited file, or the file that was dropped. */
   readonly replaces?: readonly Exactly[];
