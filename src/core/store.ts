@@ -165,7 +165,7 @@ export interface Store {
   verify(session?: string): Promise<Verification>;
   /** Looks at everything the store keeps, and mends what can be made again. */
   examine(): Promise<readonly Check[]>;
-  /** Waits until all that was accepted is durable and the file tree shows it. */
-  settled(): Promise<void>;
+  /** Waits until all that was accepted is durable and the file tree shows it; with a task, until the tree shows that task as it is now. */
+  settled(task?: string): Promise<void>;
   close(): Promise<void>;
 }

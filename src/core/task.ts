@@ -121,6 +121,8 @@ export interface Run {
   readonly supervisor: Supervisor | null;
   /** What it claimed when it stopped; null while it runs, and where it said nothing. */
   readonly outcome: string | null;
+  /** The id that it has in its own files, where another program than Baton began it. */
+  readonly externalId?: string;
 }
 
 /** Where a task works: `checkout` in the user's own, `worktree` in one of its own, `shared` beside others, `parent` where its parent does. */
@@ -204,6 +206,9 @@ export const runId = (task: string, number: number): string => `${task}-r${numbe
 
 /** The task that a run's id names, whether or not there is such a run; null where it is no run's id. */
 export const taskOfRun = (run: string): string | null => /^(.+)-r\d+$/.exec(run)?.[1] ?? null;
+
+/** The name by which a run goes in its files, `runs/<task>/`. */
+export const fileNameOfRun = ({ id, externalId }: Pick<Run, 'id' | 'externalId'>): string => externalId ?? id;
 
 export const DEFAULT_SESSION = 'default';
 

@@ -18,6 +18,7 @@ import { openTally } from './context-budget.ts';
 import { openDoor } from './door.ts';
 import type { Sender } from './doors.ts';
 import { createHearing, type Heard, type Hearing } from './hearing.ts';
+import { createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { openLog, type RunLog } from './log.ts';
 import { createMeter, EPSILON, type Meter } from './meter.ts';
 import { ownTools } from './own-tools.ts';
@@ -89,9 +90,10 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const log = openLog(logs);
     undo.push(() => log.close());
     const meter = createMeter(budget, price, await usedBefore(given));
-    const clocks = createClocks(given, stopper, warnings, undo);
     // One that has ended is looked at once more; it says nothing.
     const isOpen = run.status === 'running';
+    const heart = isOpen ? openHeart(given, undo) : null;
+    const clocks = createClocks(given, stopper, warnings, undo, () => heart?.beat());
     const broken: { kind: string; reason: string }[] = [];
     const routes = createRoutes(given, warnings, broken);
     const hearing = createHearing({
@@ -227,8 +229,8 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       BATON_TASK_FILE: taskFile,
       BATON_SOCKET: socket.path,
       BATON_DETAILS_DIR: details,
-      // How hooks of the agent's own call Baton, which the sandbox shows at this place only.
-      ...(tools.mcp === null ? {} : { BATON_CLI: tools.mcp.command.slice(0, -1).join(' ') }),
+      // How the agent and its hooks call Baton, which the sandbox shows at this place only.
+      ...(tools.cli === null ? {} : { BATON_CLI: tools.cli.join(' ') }),
       ...overHttp(given, undo),
     };
 
@@ -450,7 +452,20 @@ interface RunClocks {
   goOn(): void;
 }
 
-function createClocks(given: Supervision, stopper: Stopper, warnings: string[], undo: (() => unknown)[]): RunClocks {
+function openHeart({ host, task, run, live }: Supervision, undo: (() => unknown)[]): Heartbeat {
+  const { dir, now, warn } = host;
+  const heart = createHeartbeat({ dir, task: task.id, run, now, warn, progress: () => live.doing });
+  undo.push(() => heart.close());
+  return heart;
+}
+
+function createClocks(
+  given: Supervision,
+  stopper: Stopper,
+  warnings: string[],
+  undo: (() => unknown)[],
+  onSign: () => void,
+): RunClocks {
   const { host, task, run, facts, prepared, startedAt } = given;
   const { policy } = prepared;
   let clocks: ReturnType<typeof startClocks> | null = null;
@@ -467,6 +482,7 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
   undo.push(stop);
   return {
     start() {
+      onSign();
       // A store that is away for a moment is asked again; its lease is long enough for that.
       beat = setInterval(() => void host.store.alive(run.id).catch(() => {}), BEAT_MS);
       clocks = startClocks({
@@ -490,7 +506,10 @@ function createClocks(given: Supervision, stopper: Stopper, warnings: string[], 
       });
     },
     stop,
-    alive: () => clocks?.alive(),
+    alive() {
+      onSign();
+      clocks?.alive();
+    },
     listen: (isOn) => clocks?.listen(isOn),
     pause: () => clocks?.pause(),
     goOn: () => clocks?.goOn(),

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { isFields } from '../core/fields.ts';
 import type { Texts } from '../core/laws/messages.ts';
 import type { Report } from '../core/report.ts';
-import { isRunning, runId, TASK_STATUSES, type Task } from '../core/task.ts';
+import { fileNameOfRun, isRunning, runId, TASK_STATUSES, type Task } from '../core/task.ts';
 import { RUN_RESULT, runResult } from '../protocol/aof/run-result.ts';
 import type { CompletionReport } from '../protocol/aof/schema.ts';
 import { unknownIn } from '../protocol/aof/unknown-fields.ts';
@@ -59,7 +59,7 @@ export function resultTexts(
   agent: string | null,
 ): Texts {
   const begins = !isRunning(task) && task.status !== 'review';
-  const id = begins || task.run === null ? runId(task.id, task.runs + 1) : task.run.id;
+  const id = begins || task.run === null ? runId(task.id, task.runs + 1) : fileNameOfRun(task.run);
   const by = (begins ? agent : task.run?.agent) ?? agent ?? task.routing.agent ?? 'unknown';
   return { [RUN_RESULT]: runResult(task.id, { id, agent: by }, report, payloadOf(message), now()) };
 }

@@ -14,6 +14,8 @@ export interface LiveRun {
   progress(progress: Progress): void;
   /** The model that the agent says it has. */
   readonly model: string | null;
+  /** The last thing that is known about what it does. */
+  readonly doing: string | null;
   /** Writes down what is still to be written down. */
   flush(): void;
   readonly last: { readonly at: number; readonly percentage: number | null } | null;
@@ -118,6 +120,9 @@ export function createLive(host: Host, facts: Facts, { task, run: of, startedAt,
     },
     get model() {
       return live.model;
+    },
+    get doing() {
+      return live.doing;
     },
     get last() {
       return last;

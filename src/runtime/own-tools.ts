@@ -18,6 +18,8 @@ export function findMain(): string | null {
 }
 
 interface OwnTools {
+  /** How a program of the run calls Baton; null where there is no build, or the agent is elsewhere. */
+  readonly cli: readonly string[] | null;
   readonly mcp: McpProgram | null;
   /** What has to be shown of Baton for it. */
   readonly binds: readonly Bind[];
@@ -32,21 +34,20 @@ interface OwnToolsOptions {
   readonly mark: string;
 }
 
-/** For programs that speak MCP; `command` has the socket itself, and an agent elsewhere can reach neither. */
+/** The tools are for programs that speak MCP. Any program may call the command line; an agent elsewhere can reach neither. */
 export function ownTools({ adapter, access, socket, run, task, mark }: OwnToolsOptions): OwnTools {
-  const main = adapter.way === 'program' && adapter.kind !== 'command' ? findMain() : null;
-  if (main === null) return { mcp: null, binds: [] };
+  const main = adapter.way === 'program' ? findMain() : null;
+  if (main === null) return { cli: null, mcp: null, binds: [] };
+  const cli = [process.execPath, main];
   const folder = dirname(main);
   // Node asks it whether the files are modules.
   const manifest = join(dirname(dirname(folder)), 'package.json');
   const seen = [...access.readPaths, ...access.writePaths];
+  // The mark too: programs start their servers with an environment of their own, and what escapes has to be found by it.
+  const env = { BATON_SOCKET: socket, BATON_RUN_ID: run, BATON_TASK_ID: task, [MARK]: mark };
   return {
-    mcp: {
-      name: 'baton',
-      command: [process.execPath, main, 'mcp'],
-      // The mark too: programs start their servers with an environment of their own, and what escapes has to be found by it.
-      env: { BATON_SOCKET: socket, BATON_RUN_ID: run, BATON_TASK_ID: task, [MARK]: mark },
-    },
+    cli,
+    mcp: adapter.kind === 'command' ? null : { name: 'baton', command: [...cli, 'mcp'], env },
     // What is granted is there already; and one who works on Baton itself has to be able to build it.
     binds: [folder, manifest].filter((path) => !isWithin(path, seen)).map((path) => ({ path, writable: false })),
   };

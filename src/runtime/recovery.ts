@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Outcome, type Report, wordsOf } from '../core/report.ts';
 import { isForPerson } from '../core/standing.ts';
 import type { StoredRecord } from '../core/store.ts';
-import type { Run, Task } from '../core/task.ts';
+import { isRunning, type Run, type Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { readManifest, sweepSnapshots } from '../workspace/snapshots.ts';
 import { finishAborts } from './abort-session.ts';
@@ -23,6 +23,7 @@ import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
 import { saidBy } from './logged-graph.ts';
 import { lastPhaseFrom, printedReport } from './logged-report.ts';
+import { adoptOutside, resumeOutside } from './outside-runs.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
@@ -88,11 +89,12 @@ async function orWarn(host: Host, id: string, work: () => Promise<unknown>): Pro
 export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]; readonly ended: number }> {
   const runs: string[] = [];
   let ended = 0;
-  for await (const task of host.store.tasks({ status: ['in-progress'] })) {
-    const { run } = task;
-    if (run === null || run.status !== 'running') continue;
+  for await (const found of host.store.tasks({ status: ['in-progress'] })) {
+    const task = isRunning(found) ? found : await adoptOutside(host, found);
+    const run = task?.run;
+    if (task == null || run == null) continue;
     if (isUnwatched(run.supervisor)) {
-      if (await resumeUnwatched(host, task, run)) runs.push(run.id);
+      if (await resumeOutside(host, task, run)) runs.push(run.id);
       continue;
     }
     if (!isSupervisorGone(host, run.supervisor)) continue;
@@ -120,33 +122,6 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
     await orWarn(host, after.id, () => leaveResults(host, after.id, run));
   }
   return { runs, ended };
-}
-
-/**
- * A run that another program does. What it wrote down as its result counts at once; without one it is reclaimed when its lease is over, which the
- * law looks at when that is applied. Whether its processes are alive nobody can tell from here.
- */
-async function resumeUnwatched(host: Host, task: Task, run: Run): Promise<boolean> {
-  const { result, ...words } = await resultOf(host, task, run);
-  const isSaid = result !== 'none' && result !== 'unreadable';
-  const answer = await host.store.send({
-    message: isSaid
-      ? {
-          type: 'task.report',
-          id: task.id,
-          run: run.id,
-          agent: run.agent,
-          outcome: result,
-          ...words,
-          detail: { type: 'run_result.json', channel: 'inbox', outcome: result },
-        }
-      : { type: 'run.resume', run: run.id, result },
-    by: RUNTIME,
-  });
-  if (answer.kind !== 'changed') return false;
-  const after = answer.tasks[0];
-  if (after !== undefined) await finishVerdict(host, after);
-  return result !== 'unreadable';
 }
 
 /** What it had said of the graph is written while the run is the current one still; what keeps it out stands against the claim. */

@@ -30,12 +30,12 @@ export const reportIn = ({ message }: Said): Report | null => lastReport([{ ...m
 const SUMMARY_CHARS = 500;
 
 export async function takeReport(options: RouterOptions, said: Said, task: Task, report: Report): Promise<Answered> {
-  const { message, sender } = said;
+  const { message } = said;
   const messageId = messageIdOf(message);
   if (messageId !== undefined && task.messages.includes(messageId)) return again(task, messageId);
   const { run } = task;
   const named = runNamed(message.value);
-  if (named !== null && named !== run?.id) {
+  if (named !== null && named !== run?.id && named !== run?.externalId) {
     return reject(options, said, task, staleRun(task, named), { report: keptReport(report) });
   }
   if (run !== null && isRunning(task)) {
@@ -74,6 +74,14 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
 
   const graphed = isOutput(message) ? await takeOfRun(options, said, task) : null;
   if (graphed !== null && graphed.result !== 'accepted') return graphed;
+  return applyClaim(options, said, task, report);
+}
+
+/** The claim of a task that no live run of Baton supervises: it acts at once, and is judged. */
+export async function applyClaim(options: RouterOptions, said: Said, task: Task, report: Report): Promise<Answered> {
+  const { message, sender } = said;
+  const { run } = task;
+  const messageId = messageIdOf(message);
   const warned = await warnOfRefs(options, said, task, report);
   const summary = shorten(wordsOf(report), SUMMARY_CHARS);
   const answer = await options.store.send({

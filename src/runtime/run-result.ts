@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Report } from '../core/report.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
-import type { Run, Task } from '../core/task.ts';
+import { fileNameOfRun, type Run, type Task } from '../core/task.ts';
 import { toReport } from '../protocol/aof/report.ts';
 import { readRunFile } from '../protocol/aof/run-files.ts';
 import { RUN_RESULT, silentResult } from '../protocol/aof/run-result.ts';
@@ -20,7 +20,7 @@ interface WrittenResult {
 export async function writtenResult(
   { store, dir }: Pick<Host, 'store' | 'dir'>,
   task: Task,
-  run: Pick<Run, 'id'>,
+  run: Run,
 ): Promise<WrittenResult | 'unreadable' | null> {
   let text: string;
   try {
@@ -32,7 +32,7 @@ export async function writtenResult(
   const read = readRunFile(RUN_RESULT, text);
   if (!read.ok) return 'unreadable';
   const { value, problems } = read;
-  if (value.runId !== run.id || value.taskId !== task.id) return null;
+  if (value.runId !== fileNameOfRun(run) || value.taskId !== task.id) return null;
   const report = toReport(value);
   if (report === null) return 'unreadable';
   if (await isOwnResult(store, task, text)) return null;

@@ -45,6 +45,9 @@ export async function runTask(
   const run = task.run as Run;
   const facts = createFacts(host.store, task.id, run.id);
   const startedAt = host.now();
+  // The run's files are a contract with its agent and with other programs: they are on disk before the agent starts.
+  const shown = host.store.settled(task.id);
+  shown.catch(() => {});
   const live = createLive(host, facts, { task, run, startedAt, state: 'starting' });
   const [envelope, body] = await Promise.all([
     host.store.text(task.id, 'inputs/task.json'),
@@ -65,6 +68,7 @@ export async function runTask(
     // In a worktree of its own it can spoil nothing.
     if (worktree === null) await checkpointBeforeRun(host, task, run, message, prepared);
     const given = { host, task, run, facts, live, prepared, startedAt, leaving };
+    await shown;
     place = { workspace: prepared.ready.workspace, isPlain: prepared.chosen.adapter.kind === 'command' };
     work = await withChanges(given, folder, () => supervise(given));
   } catch (cause) {

@@ -132,7 +132,8 @@ function act(model: Model, message: TaskMessage, by: Actor): Said {
   if (message.type === 'task.add') return add(model, message.tasks);
   if (message.type === 'task.claim') return claim(model, message);
   // What is said by message is the router's, and its tests'.
-  if (message.type === 'task.update' || message.type === 'task.report') return no('E_NOT_FOUND');
+  if (message.type === 'task.update' || message.type === 'task.report' || message.type === 'run.adopt')
+    return no('E_NOT_FOUND');
   if ('run' in message) {
     const task = find(model, message.run.split('-r')[0] ?? '');
     return task === undefined ? no('E_NOT_FOUND') : ofRun(model, task, message, by);

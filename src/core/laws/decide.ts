@@ -14,7 +14,7 @@ import { hold, rollBack, takeCheckpoint } from './rollback.ts';
 import { charge, fail, judge, report, resume } from './runs.ts';
 import * as session from './session.ts';
 import { answerTask } from './task-answer.ts';
-import { reportTask, update, withMessage } from './told.ts';
+import { adopt, reportTask, update, withMessage } from './told.ts';
 
 export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);
@@ -44,6 +44,8 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return ofTask(draft, message.id, (task) => update(draft, task, message));
     case 'task.report':
       return ofTask(draft, message.id, (task) => reportTask(draft, task, message));
+    case 'run.adopt':
+      return ofTask(draft, message.id, (task) => adopt(draft, task, message));
     case 'run.report':
       return ofRun(draft, message.run, (task) => report(draft, task, message));
     case 'run.judge':

@@ -150,6 +150,16 @@ export type TaskMessage =
       readonly model?: string;
       readonly supervisor?: Supervisor;
     }
+  /** Another program has taken a task that is in progress, and says so in `runs/<id>/run.json`: its run is one like any other from now on. */
+  | {
+      readonly type: 'run.adopt';
+      readonly id: string;
+      readonly agent: string;
+      /** The id that the run has in its own files. */
+      readonly externalId: string;
+      /** How long it may be silent before it is stale. */
+      readonly leaseMs: number;
+    }
   /** A run's claim about how it ended. */
   | {
       readonly type: 'run.report';

@@ -127,8 +127,28 @@ function claimAnew(draft: Draft, task: Task, said: Of<'task.report'>): Decision 
   return draft.decision(task.session, [task.id]);
 }
 
-/** It was put in progress by hand; whoever reports it is who did it. */
-function begin(draft: Draft, task: Task, agent: string): void {
+/** The run of another program, which took the task in its own way and wrote `run.json` for it. */
+export function adopt(draft: Draft, task: Task, said: Of<'run.adopt'>): Decision {
+  const { agent, externalId, leaseMs } = said;
+  if (draft.by.kind !== 'runtime') {
+    return refused('E_PERMISSION_DENIED', `only the runtime takes in the run of another program, not ${draft.by.name}`);
+  }
+  if (task.status !== 'in-progress' || isRunning(task)) {
+    return refused('E_NOT_CLAIMABLE', `${task.id} is ${task.status}, and its run ${task.run?.id ?? 'is not there'}`);
+  }
+  if (task.run?.externalId === externalId) return same(task.id);
+  begin(draft, task, agent, { leaseMs, externalId });
+  draft.set(task.id, { availableAt: draft.now + leaseMs, cause: null, verdict: null });
+  return draft.decision(task.session, [task.id]);
+}
+
+/** It was put in progress by hand, or by another program: who reports it is who did it. */
+function begin(
+  draft: Draft,
+  task: Task,
+  agent: string,
+  outside: { readonly leaseMs: number; readonly externalId?: string } = { leaseMs: 0 },
+): void {
   const run: Run = {
     id: runId(task.id, task.runs + 1),
     attempt: task.attempts + 1,
@@ -137,10 +157,12 @@ function begin(draft: Draft, task: Task, agent: string): void {
     startedAt: draft.now,
     endedAt: null,
     status: 'running',
-    leaseMs: 0,
     supervisor: null,
     outcome: null,
+    ...outside,
   };
   draft.set(task.id, { run, runs: task.runs + 1, attempts: task.attempts + 1 });
-  draft.event('run.started', task.id, run.id, { agent, attempt: run.attempt });
+  const { externalId } = run;
+  const detail = { agent, attempt: run.attempt, ...(externalId === undefined ? {} : { externalId }) };
+  draft.event('run.started', task.id, run.id, detail);
 }

@@ -1,6 +1,6 @@
 /** `run_result.json` as Baton writes it: all that the agent said of how it ended, with the run and the task that it belongs to. */
 import type { Report } from '../../core/report.ts';
-import type { Task } from '../../core/task.ts';
+import { fileNameOfRun, type Task } from '../../core/task.ts';
 import { isoTime } from '../../core/time.ts';
 import { fromReport } from './report.ts';
 import { writeRunFile } from './run-files.ts';
@@ -44,7 +44,7 @@ export function silentResult(task: Task): string | null {
   const outcome = run?.outcome == null ? undefined : OUTCOMES[run.outcome];
   if (run === null || outcome === undefined) return null;
   return writeRunFile(RUN_RESULT, {
-    runId: run.id,
+    runId: fileNameOfRun(run),
     taskId: task.id,
     agentId: run.agent,
     ...(run.endedAt === null ? {} : { completedAt: isoTime(run.endedAt) }),

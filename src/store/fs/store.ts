@@ -200,10 +200,11 @@ export async function openFsStore(dir: string, options: FsOptions = {}): Promise
         ...(await (tree as TreeKeeper).examine()),
       ];
     },
-    async settled() {
+    async settled(task) {
       open();
       await engine.durable();
-      await tree?.settled();
+      await tree?.settled(task);
+      if (task !== undefined) return;
       await engine.durable();
       await engine.snapshotWritten();
     },

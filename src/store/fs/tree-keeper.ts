@@ -19,7 +19,8 @@ export interface TreeKeeper {
   /** What can be seen at a glance has been taken in: files that came, went or moved while nobody looked. */
   readonly opened: Promise<void>;
   follow(written: readonly Written[]): void;
-  settled(): Promise<void>;
+  /** With a task: until that one is written, whatever else there is to do. */
+  settled(task?: string): Promise<void>;
   /** Compares every file, and says what is left to do. */
   examine(): Promise<Check[]>;
   close(): Promise<void>;
@@ -217,7 +218,8 @@ export function openTreeKeeper(options: KeeperOptions): TreeKeeper {
   return {
     opened: isQuick ? catchingUp : Promise.resolve(),
     follow: sync.follow,
-    async settled() {
+    async settled(task) {
+      if (task !== undefined) return sync.shownTask(task);
       await catchingUp;
       await sync.settled();
     },

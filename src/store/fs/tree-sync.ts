@@ -62,6 +62,8 @@ interface TreeSync {
   compare(options: ScanOptions, until: AbortSignal): Promise<readonly ScanFinding[]>;
   /** Everything is written. */
   settled(): Promise<void>;
+  /** This task is written as it was when this was asked; it goes before all others. */
+  shownTask(id: string): Promise<void>;
   /** After a loss of power: whether all that is there of a task's file is what Baton wrote. */
   isCutShort(id: string, bytes: Uint8Array): boolean;
   /** Whether a file was written here a moment ago, or is to be. */
@@ -125,6 +127,8 @@ export function createTreeSync(source: TreeSource): TreeSync {
   let flushing: Promise<void> | null = null;
   /** Somebody waits for what was recorded up to here. */
   let awaited = -1;
+  /** Tasks that somebody waits for; they are written first. */
+  const wanted = new Map<string, number>();
   let isClosed = false;
   /** The power was lost, and not every file has been looked at since: one of ours may be cut short. */
   let isUnclean = false;
@@ -238,14 +242,20 @@ export function createTreeSync(source: TreeSource): TreeSync {
     }
   };
 
+  function* inTurn(): Generator<string> {
+    for (const id of wanted.keys()) if (dirty.has(id)) yield id;
+    yield* dirty.keys();
+  }
+
   /** False where nothing is due yet. */
   const flushSome = async (): Promise<boolean> => {
     if (worker === null && source.worker !== null && dirty.size > MANY) worker = source.worker();
     const most = worker === null ? INLINE : AT_WORKER;
     const due = new Map<string, { readonly entry: Entry; readonly task: Task | undefined }>();
     const now = performance.now();
-    for (const [id, entry] of dirty) {
-      if (!isDue(entry, now)) continue;
+    for (const id of inTurn()) {
+      const entry = dirty.get(id);
+      if (entry === undefined || !(wanted.has(id) || isDue(entry, now))) continue;
       dirty.delete(id);
       due.set(id, { entry, task: state().task(id) });
       if (due.size === most) break;
@@ -521,6 +531,16 @@ export function createTreeSync(source: TreeSource): TreeSync {
       awaited = Math.max(awaited, seq);
       do await flush();
       while (isPending(seq));
+    },
+    async shownTask(id) {
+      wanted.set(id, (wanted.get(id) ?? 0) + 1);
+      try {
+        while (dirty.has(id) || underWay.has(id)) await flush();
+      } finally {
+        const others = (wanted.get(id) ?? 1) - 1;
+        if (others === 0) wanted.delete(id);
+        else wanted.set(id, others);
+      }
     },
     isCutShort(id, bytes) {
       const task = state().task(id);

@@ -139,7 +139,7 @@ export async function openShared(options: SharedOptions): Promise<Store> {
     lastRecord: () => call<number>('lastRecord'),
     verify: (session) => call<Verification>('verify', session),
     examine: () => call<readonly Check[]>('examine'),
-    settled: () => call<void>('settled'),
+    settled: (task) => call<void>('settled', task),
     close() {
       closing ??= close();
       return closing;

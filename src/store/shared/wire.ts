@@ -56,7 +56,7 @@ export const CALLS = {
   lastRecord: (store) => store.lastRecord(),
   verify: (store, [session]) => store.verify(session as string | undefined),
   examine: (store) => store.examine(),
-  settled: (store) => store.settled(),
+  settled: (store, [task]) => store.settled(task as string | undefined),
 } as const satisfies Record<string, Call>;
 
 export type CallName = keyof typeof CALLS;
