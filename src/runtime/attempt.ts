@@ -15,6 +15,7 @@ import { type Checker, createChecker } from './checks.ts';
 import { recordClaim } from './claims.ts';
 import { startClocks } from './clocks.ts';
 import { openTally } from './context-budget.ts';
+import { contextFiles } from './context-files.ts';
 import { openDoor } from './door.ts';
 import type { Sender } from './doors.ts';
 import { createHearing, type Heard, type Hearing } from './hearing.ts';
@@ -49,6 +50,8 @@ export interface Attempt {
   readonly broken: readonly { readonly kind: string; readonly reason: string }[];
   /** What its session had come to when its context there was full; null where it never was. */
   readonly contextFile: string | null;
+  /** Where the files are that its handoff refers to; null where it refers to none. */
+  readonly contextWords: string | null;
   readonly lastText: () => string;
   readonly conversation: () => string | null;
   /** The time begins to count. */
@@ -120,6 +123,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     const mark = markOf(host.dir, run.id);
     const tools = ownTools({ adapter, access, socket: socket.path, run: run.id, task: task.id, mark });
     const details = join(logs, 'agent');
+    const contextWords = isOpen ? await contextFiles(host, task, folder) : null;
     const taskFile = join(folder, 'task.json');
     await Promise.all([writeFile(taskFile, JSON.stringify(message, null, 2)), mkdir(details, { recursive: true })]);
 
@@ -294,6 +298,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       warnings,
       broken,
       contextFile,
+      contextWords,
       lastText: () => lastText,
       conversation: () => conversation,
       startClocks: clocks.start,

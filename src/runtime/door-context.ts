@@ -54,7 +54,7 @@ const MOST_BYTES = 1024 * 1024;
 const REF = /(?:^|\/)(TASK-\d{4}-\d{2}-\d{2}-\d{3,})(?:\.md|\/(.+))$/;
 
 /** What a handoff refers to, wherever the task that it names has moved to; of the same session, and of no other. */
-async function referred(
+export async function referred(
   store: Store,
   task: Task,
   dir: string | null,

@@ -44,6 +44,8 @@ interface PhaseWork extends Supervision {
   readonly adapter: Prepared['chosen']['adapter'];
   /** What its session had come to when its context there was full; null where it never was. */
   readonly contextFile: string | null;
+  /** Where the files are that its handoff refers to. */
+  readonly contextWords: string | null;
   /** The conversation so far, which the next turn goes on with. */
   readonly conversation: () => string | null;
 }
@@ -78,6 +80,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     upon: await uponOf(host, task),
     earlier: earlierOf(history, run.id),
     answers: [
+      ...(work.contextWords === null ? [] : [work.contextWords]),
       ...answersOf(history, task.id),
       ...(letters === null ? [] : [`${LETTERS_TITLE}, from others of your session:\n${letters.text}`]),
     ],

@@ -1,5 +1,5 @@
 /** Handoff and delegation, in a real data folder and with real runs: children, their artifacts, the guards, the answers, the deadline. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Task } from '../../src/core/task.ts';
@@ -16,6 +16,8 @@ const AGENTS = {
   agents: { emma: { kind: 'command', command: ['agent'] }, qa: { kind: 'command', command: ['qa'] } },
   defaults: { sandbox: 'off' },
 };
+
+const RUNTIME = { kind: 'runtime', name: 'baton' } as const;
 
 const REQUEST = {
   acceptanceCriteria: ['All tests pass', 'Update docs'],
@@ -108,6 +110,31 @@ describe('handoff.request', () => {
     expect(await all(world)).toHaveLength(2);
     const handoff = JSON.parse((await world.store.text(first?.task as string, 'inputs/handoff.json')) ?? '') as object;
     expect(handoff).toMatchObject({ taskId: first?.task, parentTaskId: task.id });
+  });
+
+  test('what it refers to is found although its tasks have moved on: in the prompt, and by handoff.md', async () => {
+    const world = await makeWorld({ config: AGENTS });
+    const { task, run } = await held(world);
+    const notes = join(world.dir, 'tasks/in-progress', task.id, 'outputs');
+    await world.store.settled();
+    writeFileSync(join(notes, 'handoff.md'), 'mind the gap\n');
+    const contextRefs = [`tasks/in-progress/${task.id}.md`, `tasks/in-progress/${task.id}/outputs/handoff.md`];
+    const request = { acceptanceCriteria: ['it works'], contextRefs };
+    const [answer] = await world.host.router.take(aof('handoff.request', task.id, request), ofRun(run, 'emma'));
+    const child = answer?.task as string;
+    await world.store.send({ message: { type: 'run.report', run, outcome: 'partial' }, by: RUNTIME });
+    await world.store.settled();
+    // It reads what its prompt names.
+    world.script(
+      'qa',
+      '#!/bin/sh\nsed -n \'s/^- tasks.*: \\(\\/.*\\)$/\\1/p\' | while read -r path; do cat "$path" >> read.txt; done\n',
+    );
+    await workOn(world.host, { only: [child], parallel: 1, untilEmpty: true, leaving: new AbortController().signal });
+    expect(world.read('read.txt')).toContain('Do what you do.');
+    expect(world.read('read.txt')).toContain('mind the gap');
+    const [first] = contextRefs;
+    const markdown = (await world.store.text(child, 'inputs/handoff.md')) ?? '';
+    expect(markdown).toContain(`- ${first} (wherever its task is now: tasks/*/${task.id}.md)`);
   });
 
   test('criteria that cannot be read are accepted and logged', async () => {

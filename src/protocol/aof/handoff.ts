@@ -41,7 +41,7 @@ ${bullets(handoff.expectedOutputs)}
 
 ## Context
 
-${bullets(handoff.contextRefs)}
+${bullets(handoff.contextRefs?.map(whereverItIs))}
 
 ## Constraints
 
@@ -52,6 +52,15 @@ ${bullets(handoff.constraints)}
 export function readableCriteria(value: unknown): string[] {
   const items: unknown[] = Array.isArray(value) ? value : [value];
   return items.filter((item): item is string => typeof item === 'string' && item.trim() !== '');
+}
+
+/** A task's file and folder move with its status: `tasks/in-progress/TASK-….md`. */
+const OF_TASK = /^(.*\btasks\/)[a-z-]+\/(TASK-\d{4}-\d{2}-\d{2}-\d{3,}(?:\.md|\/.+))$/;
+
+/** A reference into the task store with the place at which it is found when its task has moved on. */
+function whereverItIs(ref: string): string {
+  const [, tasks, name] = OF_TASK.exec(ref) ?? [];
+  return tasks === undefined ? ref : `${ref} (wherever its task is now: ${tasks}*/${name})`;
 }
 
 const NONE = 'None';
