@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { isMissing } from '../core/errors.ts';
 import { fileNameOfRun, type Run } from '../core/task.ts';
-import { isoTime } from '../core/time.ts';
+import { isoTime, parseTime } from '../core/time.ts';
 import { readIfThere, replaceFile } from '../process/files.ts';
 import { readRunFile, writeRunFile } from '../protocol/aof/run-files.ts';
 
@@ -65,5 +65,5 @@ export async function aliveUntil(dir: string, task: string, run: Run): Promise<n
   const read = text === null ? null : readRunFile(FILE, text);
   if (read === null || !read.ok || read.value.runId !== fileNameOfRun(run) || read.value.taskId !== task) return null;
   const { expiresAt, lastHeartbeat } = read.value;
-  return expiresAt == null ? Date.parse(lastHeartbeat) + run.leaseMs : Date.parse(expiresAt);
+  return expiresAt == null ? parseTime(lastHeartbeat) + run.leaseMs : parseTime(expiresAt);
 }

@@ -192,7 +192,11 @@ test('a claimed artifact: right hash, wrong hash, not there, said to be deleted'
     world,
     'printf right > right.txt; printf wrong > wrong.txt; touch still.txt; echo x > md5.txt',
     print(
-      responseText({ task_id: 'T', execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts } }),
+      responseText({
+        session_id: 's-1',
+        task_id: 'T',
+        execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts },
+      }),
     ),
   );
   const ran = await world.run(taskOf(world, { agent: 'emma', task: { task_id: 'T' } }));
@@ -396,7 +400,7 @@ test('the RESPONSE is valid and within its limit for an agent that reports 10,00
   const actions = Array.from({ length: 10_000 }, (_, i) => `did thing number ${i}`);
   const artifacts = Array.from({ length: 4_000 }, (_, i) => ({ path: `made/${'x'.repeat(20)}-${i}.txt` }));
   const said = [
-    responseText({ task_id: 'T', execution_summary: { summary: 's', actions } }),
+    responseText({ session_id: 's-0', task_id: 'T', execution_summary: { summary: 's', actions } }),
     responseText({ task_id: 'T', execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts } }),
   ];
   for (const [i, text] of said.entries()) {
@@ -421,7 +425,6 @@ test('who it was, what it cost and when is told by Baton, not by the agent', asy
     print(
       responseText({
         task_id: 'T',
-        session_id: 'somebody-elses',
         agent: { name: 'root', provider: 'CLAUDE', model: 'the-best' },
         timing: {
           started_at: '2001-01-01T00:00:00Z',

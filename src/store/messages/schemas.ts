@@ -80,6 +80,13 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     asked: text,
     sources: texts.optional(),
   }),
+  'run.adopt': object<Of<'run.adopt'>>({
+    type: type('run.adopt'),
+    id: text,
+    agent: text,
+    externalId: text,
+    leaseMs: count,
+  }),
   'run.report': object<Of<'run.report'>>({
     type: type('run.report'),
     run: text,
@@ -122,6 +129,7 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     event: part.name,
     task: text.optional(),
     messageId: text.optional(),
+    texts: textMap.optional(),
     run: text.optional(),
     session: session.optional(),
     detail: fields,
