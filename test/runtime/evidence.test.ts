@@ -193,7 +193,6 @@ test('a claimed artifact: right hash, wrong hash, not there, said to be deleted'
     'printf right > right.txt; printf wrong > wrong.txt; touch still.txt; echo x > md5.txt',
     print(
       responseText({
-        session_id: 's-1',
         task_id: 'T',
         execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts },
       }),
@@ -401,7 +400,11 @@ test('the RESPONSE is valid and within its limit for an agent that reports 10,00
   const artifacts = Array.from({ length: 4_000 }, (_, i) => ({ path: `made/${'x'.repeat(20)}-${i}.txt` }));
   const said = [
     responseText({ session_id: 's-0', task_id: 'T', execution_summary: { summary: 's', actions } }),
-    responseText({ task_id: 'T', execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts } }),
+    responseText({
+      session_id: 's-1',
+      task_id: 'T',
+      execution_summary: { summary: 's', actions: ['a'], output_artifacts: artifacts },
+    }),
   ];
   for (const [i, text] of said.entries()) {
     world.write('said.json', text);
