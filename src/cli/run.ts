@@ -145,7 +145,13 @@ async function enter(
       cost: NOTHING,
       session: item.session ?? '',
     };
-    const { estimate, chosen } = await prepare(host, candidate, messages[i] as TaskMessage);
+    const prepared = await prepare(host, candidate, messages[i] as TaskMessage).catch((cause: unknown) => {
+      // It was admitted, so another model is tried in place of an agent that is not there.
+      if (cause instanceof BatonError && cause.code === 'E_AGENT_NOT_FOUND') return null;
+      throw cause;
+    });
+    if (prepared === null) continue;
+    const { estimate, chosen } = prepared;
     if (estimate !== null)
       progress.say(
         `${item.externalId ?? item.title}: about $${estimate.usd.toFixed(4)} with ${chosen.model} (an estimate)`,

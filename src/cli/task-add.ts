@@ -1,7 +1,7 @@
 /** `baton task add`: a task of a text, of a TASK, or of a title alone. Within a run it is a child of that run's task, as its tools make it. */
 import { BatonError } from '../core/errors.ts';
 import type { NewTask } from '../core/laws/messages.ts';
-import { type TaskJson, taskJson } from '../core/task-json.ts';
+import type { TaskJson } from '../core/task-json.ts';
 import { isoTime } from '../core/time.ts';
 import type { Door } from '../runtime/doors.ts';
 import { createTasks } from '../runtime/tasks/create-tasks.ts';
@@ -14,7 +14,7 @@ import { note, print, printJson, readExactText, STDIN } from './io.ts';
 import { newTasksOf } from './new-tasks.ts';
 import { type OrderOptions, orderOf } from './order-options.ts';
 import { taskLine } from './text.ts';
-import { accepted, createBlockedBy, writing } from './with-store.ts';
+import { accepted, createTaskView, writing } from './with-store.ts';
 import { workspaceHere } from './workspace-here.ts';
 
 interface Options extends InSession, OrderOptions {
@@ -36,9 +36,9 @@ export async function addTask(file: string | undefined, options: Options): Promi
     const admission = { store, config: readConfig(dir), workspace, now: Date.now };
     const { answer, warnings } = await createTasks(admission, tasks, { by: await actorOf(store) });
     for (const warning of warnings) note(`baton: ${warning}`);
-    const blockedBy = createBlockedBy(store);
+    const view = createTaskView(store);
     const made: TaskJson[] = [];
-    for (const task of accepted(answer).tasks) made.push(taskJson(task, await blockedBy(task)));
+    for (const task of accepted(answer).tasks) made.push(await view(task));
     tell(made, options);
   });
 }

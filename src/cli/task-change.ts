@@ -7,7 +7,6 @@ import { BatonError } from '../core/errors.ts';
 import type { TaskMessage } from '../core/laws/messages.ts';
 import type { Answer, Store } from '../core/store.ts';
 import { type Task, type TaskStatus, taskOfRun } from '../core/task.ts';
-import { taskJson } from '../core/task-json.ts';
 import { runOfCaller } from '../process/caller.ts';
 import type { Sender } from '../runtime/doors.ts';
 import type { Host } from '../runtime/index.ts';
@@ -18,7 +17,7 @@ import type { Globals, InSession } from './globals.ts';
 import { note, print, printJson } from './io.ts';
 import { dependenciesOf, type OrderOptions, orderOf } from './order-options.ts';
 import { status, taskLine } from './text.ts';
-import { accepted, ask, createBlockedBy, findTask, reading } from './with-store.ts';
+import { accepted, ask, createTaskView, findTask, reading } from './with-store.ts';
 import { workspaceHere } from './workspace-here.ts';
 
 interface MoveOptions extends InSession {
@@ -108,7 +107,7 @@ async function show(
   { json }: Globals,
 ): Promise<Task> {
   const task = answer.tasks[0] ?? before;
-  if (json) printJson(taskJson(task, await createBlockedBy(store)(task)));
+  if (json) printJson(await createTaskView(store)(task));
   else if (answer.kind === 'same') print(`${taskLine(task)} (nothing to change)`);
   else print(`${taskLine(task)}${before.status === task.status ? '' : ` (was ${status(before.status)})`}`);
   return task;

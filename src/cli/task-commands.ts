@@ -22,8 +22,12 @@ export function addTaskCommands(baton: Command, command: AddCommand): void {
 
   command('list', 'list tasks, in the order of their ids', task)
     .addOption(repeated('--status <status>', 'only tasks of this status', TASK_STATUSES))
+    .option('--open', 'only tasks that are not done and not cancelled')
     .addOption(sessionOption('only tasks of this session'))
-    .addHelpText('after', '\nExamples:\n  baton task list --status ready --status blocked\n  baton task list --json')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  baton task list --open\n  baton task list --status ready --status blocked\n  baton task list --json',
+    )
     .action(async (options) => (await import('./task-list.ts')).listTasks(options));
 
   command('show', 'show a task with its text, its runs and its events', task)

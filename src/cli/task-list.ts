@@ -1,30 +1,35 @@
 /** `baton task list`: all tasks, one after another, however many there are. */
 import type { TaskFilter } from '../core/store.ts';
-import type { Task, TaskStatus } from '../core/task.ts';
-import { taskJson } from '../core/task-json.ts';
+import { isFinal, TASK_STATUSES, type TaskStatus } from '../core/task.ts';
+import type { TaskJson } from '../core/task-json.ts';
 import type { InSession } from './globals.ts';
 import { createWriter, print } from './io.ts';
 import { dim } from './style.ts';
 import { oneLine, STATUS_WIDTH, status } from './text.ts';
-import { createBlockedBy, reading } from './with-store.ts';
+import { createTaskView, reading } from './with-store.ts';
 
 interface Options extends InSession {
   readonly status: readonly TaskStatus[];
+  readonly open?: boolean;
 }
 
-export async function listTasks({ status: statuses, session, ...globals }: Options): Promise<void> {
+/** What may still change by itself or by a person. */
+const OPEN = TASK_STATUSES.filter((status) => !isFinal(status));
+
+export async function listTasks({ status: asked, open = false, session, ...globals }: Options): Promise<void> {
+  const statuses = open ? OPEN.filter((status) => asked.length === 0 || asked.includes(status)) : asked;
   const filter: TaskFilter = {
     ...(statuses.length === 0 ? {} : { status: statuses }),
     ...(session === undefined ? {} : { session }),
   };
   await reading(globals, async (store) => {
     const out = createWriter();
-    const blockedBy = createBlockedBy(store);
+    const view = createTaskView(store);
     let count = 0;
     for await (const task of store.tasks(filter)) {
-      if (globals.json)
-        await out.write(`${count === 0 ? '[' : ',\n'}${JSON.stringify(taskJson(task, await blockedBy(task)))}`);
-      else await out.write(count === 0 ? `${HEADER}\n${row(task)}\n` : `${row(task)}\n`);
+      const shown = await view(task);
+      if (globals.json) await out.write(`${count === 0 ? '[' : ',\n'}${JSON.stringify(shown)}`);
+      else await out.write(count === 0 ? `${HEADER}\n${row(shown)}\n` : `${row(shown)}\n`);
       count++;
     }
     if (globals.json) await out.write(count === 0 ? '[]\n' : ']\n');
@@ -39,9 +44,13 @@ const line = (id: string, state: string, priority: string, agent: string, title:
 
 const HEADER = dim(line('ID', 'STATUS'.padEnd(STATUS_WIDTH), 'PRIORITY', 'AGENT', 'TITLE'));
 
-function row(task: Task): string {
-  const agent = task.routing.agent ?? task.run?.agent ?? '-';
-  return line(task.id, status(task.status, STATUS_WIDTH), task.priority, oneLine(agent), oneLine(task.title));
+/** A task that waits for another is not shown as ready: no worker can take it. */
+function row(task: TaskJson): string {
+  const waiting = task.status === 'ready' && task.blockedBy.length > 0;
+  const state = waiting ? dim('waiting'.padEnd(STATUS_WIDTH)) : status(task.status, STATUS_WIDTH);
+  const name = task.externalId === null ? '' : `${dim(`[${oneLine(task.externalId)}]`)} `;
+  const after = waiting ? dim(`  after ${task.blockedBy.join(', ')}`) : '';
+  return line(task.id, state, task.priority, oneLine(task.agent ?? '-'), `${name}${oneLine(task.title)}${after}`);
 }
 
 function nothing(statuses: readonly TaskStatus[], session: string | undefined): string {

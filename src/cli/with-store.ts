@@ -49,4 +49,4 @@ export function accepted(answer: Answer): Done {
   throw new Refused(code, sentence, hint);
 }
 
-export { createBlockedBy, findTask } from '../runtime/lookup.ts';
+export { createTaskView, findTask } from '../runtime/lookup.ts';

@@ -1,4 +1,5 @@
 /** Tasks, runs and events as other programs read them: T of docs/tasks.md and its parts, with times in ISO 8601. Fields may be added; none may go. */
+import type { Wait } from './standing.ts';
 import type { StoredRecord } from './store.ts';
 import type { Cause, Run, Task, TaskPriority, TaskStatus, Verdict, Workspace } from './task.ts';
 import { isoTime } from './time.ts';
@@ -24,6 +25,8 @@ export interface TaskJson {
   readonly updatedAt: string;
   /** Of what it depends on, what is not done. */
   readonly blockedBy: readonly string[];
+  /** What has to happen before it goes on; empty where nothing does. */
+  readonly waitsFor: readonly Wait[];
   readonly cost: { readonly usd: number; readonly tokens_input: number; readonly tokens_output: number };
   readonly summary: string | null;
   readonly role: string | null;
@@ -38,7 +41,7 @@ export interface TaskJson {
   readonly lastTransitionAt: string;
 }
 
-export const taskJson = (task: Task, blockedBy: readonly string[]): TaskJson => ({
+export const taskJson = (task: Task, blockedBy: readonly string[], waitsFor: readonly Wait[]): TaskJson => ({
   id: task.id,
   externalId: task.externalId,
   title: task.title,
@@ -56,6 +59,7 @@ export const taskJson = (task: Task, blockedBy: readonly string[]): TaskJson => 
   createdAt: isoTime(task.createdAt),
   updatedAt: isoTime(task.updatedAt),
   blockedBy,
+  waitsFor,
   cost: { usd: task.cost.usd, tokens_input: task.cost.tokensInput, tokens_output: task.cost.tokensOutput },
   summary: task.summary,
   role: task.routing.role,

@@ -8,7 +8,7 @@ import type { Refusal } from '../core/laws/decision.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
-import { type TaskJson, taskJson } from '../core/task-json.ts';
+import type { TaskJson } from '../core/task-json.ts';
 import { isoTime } from '../core/time.ts';
 import { decodeAofValue, NO_TASK } from '../protocol/aof/index.ts';
 import { SUMMARY_CHARS_MOST } from '../protocol/aop1/limits.ts';
@@ -21,7 +21,7 @@ import { loadFor } from './door-load.ts';
 import { waitForTasks } from './door-wait.ts';
 import type { DoLine, Door, Routed, Router, Sender } from './doors.ts';
 import { markRead, unread } from './letters.ts';
-import { createBlockedBy, findTask } from './lookup.ts';
+import { createTaskView, findTask } from './lookup.ts';
 import { MOST_TITLE } from './new-tasks.ts';
 import { notDelegable } from './route-handoff.ts';
 import { isRefusal, ownTask } from './route-who.ts';
@@ -52,7 +52,7 @@ const CONTEXT_CHARS = 8_000;
 export function openDoor(options: DoorOptions): Door {
   const { store, config, router, sender, now = Date.now, workspace = '/', environment = process.env } = options;
   const parts = { store, config, now, environment, runs: { add: () => () => {}, get: () => undefined }, workspace };
-  const shown = async (task: Task): Promise<TaskJson> => taskJson(task, await createBlockedBy(store)(task));
+  const shown = (task: Task): Promise<TaskJson> => createTaskView(store, now())(task);
 
   const own = async (): Promise<Task | null> => {
     const task = await ownTask(parts, sender);

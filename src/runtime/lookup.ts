@@ -1,7 +1,9 @@
 /** How tasks are looked up and shown to whoever asks, by command line or by HTTP: one task by any of its names, and all that is known of it. */
 import { BatonError } from '../core/errors.ts';
+import type { Question } from '../core/question.ts';
+import { standing, waitsOf } from '../core/standing.ts';
 import type { KnownTasks, Store } from '../core/store.ts';
-import type { Task } from '../core/task.ts';
+import { isFinal, type Task } from '../core/task.ts';
 import { type EventJson, eventsOf, type RunJson, runsOf, type TaskJson, taskJson } from '../core/task-json.ts';
 import { type Why, why } from '../core/why.ts';
 import { openQuestions } from './open-questions.ts';
@@ -25,18 +27,40 @@ async function sessionsWith(store: KnownTasks, externalId: string): Promise<stri
   return sessions;
 }
 
-/** Finds what tasks wait for; remembers what it has seen, so that a long list asks for each task at most once. */
-export function createBlockedBy(store: Store): (task: Task) => Promise<string[]> {
-  const done = new Map<string, boolean>();
-  return async (task) => {
-    const open: string[] = [];
-    for (const id of task.dependsOn) {
-      if (!done.has(id)) done.set(id, (await store.find(id))?.status === 'done');
-      if (done.get(id) === false) open.push(id);
-    }
-    done.set(task.id, task.status === 'done');
-    return open;
+/** Shows tasks as T, with what each waits for. It remembers what it has seen, so that a long list asks for each task at most once. */
+export function createTaskView(store: Store, now = Date.now()): (task: Task) => Promise<TaskJson> {
+  const seen = new Map<string, Task | undefined>();
+  let writers: Promise<readonly Task[]> | null = null;
+  let questions: Promise<readonly Question[]> | null = null;
+  const load = async (ids: Iterable<string>): Promise<void> => {
+    for (const id of ids) if (!seen.has(id)) seen.set(id, await store.find(id));
   };
+  return async (task) => {
+    seen.set(task.id, task);
+    await load([...task.dependsOn, ...(task.cause?.task === undefined ? [] : [task.cause.task])]);
+    const blockedBy = task.dependsOn.filter((id) => seen.get(id)?.status !== 'done');
+    if (isFinal(task.status)) return taskJson(task, blockedBy, []);
+    const writes = task.status === 'ready' && task.writes.length > 0;
+    if (writes) {
+      for (let { parentId } = task; parentId !== null; parentId = seen.get(parentId)?.parentId ?? null)
+        await load([parentId]);
+      writers ??= all(store.tasks({ status: ['in-progress'] }));
+    }
+    if (isWaiting(task)) questions ??= openQuestions(store);
+    const place = standing(task, {
+      find: (id) => seen.get(id),
+      now,
+      writers: writes ? ((await writers) ?? []) : [],
+      questions: isWaiting(task) ? ((await questions) ?? []).filter((asked) => asked.task === task.id) : [],
+    });
+    return taskJson(task, blockedBy, waitsOf(place));
+  };
+}
+
+async function all(tasks: AsyncIterable<Task>): Promise<Task[]> {
+  const list: Task[] = [];
+  for await (const task of tasks) list.push(task);
+  return list;
 }
 
 /** A task with `runs`, `events` and `body`. */
@@ -49,7 +73,7 @@ export interface ShownTask extends TaskJson {
 export async function shownTask(store: Store, task: Task): Promise<ShownTask> {
   const history = await store.history(task.id);
   return {
-    ...taskJson(task, await createBlockedBy(store)(task)),
+    ...(await createTaskView(store)(task)),
     runs: runsOf(history, task.id),
     events: history.flatMap((record) => eventsOf(record, task.id)),
     body: await store.text(task.id, 'body'),

@@ -20,6 +20,7 @@ export const aTask = (fields: Partial<TaskJson> = {}): TaskJson => ({
   createdAt: '2026-11-16T00:00:00.000Z',
   updatedAt: '2026-11-16T00:00:00.000Z',
   blockedBy: [],
+  waitsFor: [],
   cost: { usd: 0, tokens_input: 0, tokens_output: 0 },
   summary: null,
   role: null,

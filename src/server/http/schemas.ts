@@ -36,6 +36,7 @@ export const TaskShape = z
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
     blockedBy: z.array(z.string()),
+    waitsFor: z.array(z.looseObject({ text: z.string(), for: z.string() })),
     cost: z.looseObject({ usd: z.number(), tokens_input: z.number(), tokens_output: z.number() }),
     summary: z.string().nullable(),
   })

@@ -4,11 +4,11 @@ import { BatonError } from '../../core/errors.ts';
 import { isFields } from '../../core/fields.ts';
 import type { NewTask, TaskMessage } from '../../core/laws/messages.ts';
 import type { Task } from '../../core/task.ts';
-import { type TaskJson, taskJson } from '../../core/task-json.ts';
+import type { TaskJson } from '../../core/task-json.ts';
 import { isoTime } from '../../core/time.ts';
 import { newId } from '../../process/new-id.ts';
 import { JSON_KEYS } from '../../protocol/dialects.ts';
-import { createBlockedBy, shownTask, whyTask } from '../../runtime/lookup.ts';
+import { createTaskView, shownTask, whyTask } from '../../runtime/lookup.ts';
 import { newTasksOf } from '../../runtime/new-tasks.ts';
 import { changeTask } from '../../runtime/tasks/change-task.ts';
 import { createTasks } from '../../runtime/tasks/create-tasks.ts';
@@ -121,14 +121,14 @@ async function* listed(
   { status, session, limit = Infinity }: ReturnType<typeof shape.ListQuery.parse>,
   until: AbortSignal,
 ): AsyncGenerator<string> {
-  const blockedBy = createBlockedBy(host.store);
+  const shown = createTaskView(host.store, host.now());
   const filter = { ...(status === undefined ? {} : { status }), ...(session === undefined ? {} : { session }) };
   let count = 0;
   let held = '[';
   for await (const task of host.store.tasks(filter)) {
     if (until.aborted || count >= limit) break;
     if (!mayReach(caller, task)) continue;
-    held += `${count === 0 ? '' : ',\n'}${JSON.stringify(taskJson(task, await blockedBy(task)))}`;
+    held += `${count === 0 ? '' : ',\n'}${JSON.stringify(await shown(task))}`;
     count++;
     if (held.length < 65_536) continue;
     yield held;
@@ -150,9 +150,9 @@ async function add(api: Api, call: Call): Promise<Response> {
   const { answer } = await createTasks(api.host, tasks, { by: personOf(call.caller), request: requestOf(call, text) });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   const made = answer.tasks;
-  const blockedBy = createBlockedBy(store);
+  const view = createTaskView(store, api.host.now());
   const shown: TaskJson[] = [];
-  for (const task of made) shown.push(taskJson(task, await blockedBy(task)));
+  for (const task of made) shown.push(await view(task));
   return json(shown.length === 1 ? shown[0] : shown, 201);
 }
 
@@ -185,7 +185,7 @@ async function edit(api: Api, call: Call, body: ReturnType<typeof shape.EditBody
   const answer = await changeTask(api.host, before, wanted, { by: personOf(call.caller), request });
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   const task = answer.tasks[0] ?? before;
-  return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
+  return json(await createTaskView(api.host.store, api.host.now())(task));
 }
 
 /** What is to be different is changed first. */
@@ -236,7 +236,7 @@ async function change<S extends Body>(
 async function changed(api: Api, call: Call, message: (task: Task) => TaskMessage, body: string): Promise<Response> {
   const before = await reachedTask(api, call, call.param('id'));
   const [task = before] = await ask(api, call, message(before), body);
-  return json(taskJson(task, await createBlockedBy(api.host.store)(task)));
+  return json(await createTaskView(api.host.store, api.host.now())(task));
 }
 
 /** As the person; routes that lead here are closed to runs. */
