@@ -3,6 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { runId, type Task, taskOfRun } from '../core/task.ts';
+import { checkLog } from '../runtime/check-log.ts';
 import { logGrown } from '../runtime/log.ts';
 import { logFolder } from '../runtime/places.ts';
 import type { InSession } from './globals.ts';
@@ -12,12 +13,14 @@ import { findTask, reading } from './with-store.ts';
 
 interface Options extends InSession {
   readonly follow?: boolean;
+  /** The name of a check, whose output is shown in place of the agent's. */
+  readonly check?: string;
 }
 
 const STREAMS = { out: 'out.log', err: 'err.log' } as const;
 type Stream = keyof typeof STREAMS;
 
-export async function logs(named: string, { follow, session, ...globals }: Options): Promise<void> {
+export async function logs(named: string, { follow, check, session, ...globals }: Options): Promise<void> {
   await reading(globals, async (store, dir) => {
     const owner = taskOfRun(named);
     const task = await findTask(store, owner ?? named, session);
@@ -28,6 +31,10 @@ export async function logs(named: string, { follow, session, ...globals }: Optio
       throw new BatonError('E_NOT_FOUND', `there is no run ${named}; ${task.id} has had ${task.runs}`);
     }
     const out = createOut(globals.json);
+    if (check !== undefined) {
+      await copyCheck(dir, task.id, runs, check, out);
+      return out.end();
+    }
     for (const run of runs) {
       if (!existsSync(logFolder(dir, run)))
         note(`baton: the log of ${run} is not there; it was removed, or the run never began`);
@@ -37,6 +44,16 @@ export async function logs(named: string, { follow, session, ...globals }: Optio
       await goOn(dir, runs.at(-1) as string, out, async () => isLive(await store.find(task.id), runs.at(-1) as string));
     await out.end();
   });
+}
+
+/** What a check of Baton's printed, in the latest of the runs that had it. */
+async function copyCheck(dir: string, task: string, runs: readonly string[], name: string, out: Out): Promise<void> {
+  const file = checkLog(name);
+  const run = /^[\w.-]+$/.test(name) ? runs.findLast((one) => existsSync(join(logFolder(dir, one), file))) : undefined;
+  if (run === undefined)
+    throw new BatonError('E_NOT_FOUND', `no run of ${task} has had a check ${name}`, `see: baton task show ${task}`);
+  for await (const chunk of createReadStream(join(logFolder(dir, run), file)))
+    await out.write(run, 'out', chunk as Buffer);
 }
 
 const isLive = (task: Task | undefined, run: string): boolean => task?.run?.id === run && task.run.status === 'running';

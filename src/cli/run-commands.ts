@@ -1,6 +1,6 @@
 /** The commands that run tasks, and what is left of runs: `work`, `logs`, `report`. */
 import type { Globals } from './globals.ts';
-import { type AddCommand, inSession, repeated, whole } from './options.ts';
+import { type AddCommand, inSession, notEmpty, repeated, whole } from './options.ts';
 
 export function addRunCommands(command: AddCommand): void {
   command('work', 'claim ready tasks and run them, until Ctrl-C')
@@ -13,6 +13,7 @@ export function addRunCommands(command: AddCommand): void {
   command('logs', 'print what the agent of a task or a run printed, all of it')
     .argument('<id>', 'a task (all its runs), or a run: TASK-…-r1')
     .option('--follow', 'go on while it runs')
+    .option('--check <name>', 'what a check of the task printed, in place of what its agent did', notEmpty)
     .addOption(inSession())
     .addHelpText(
       'after',

@@ -8,6 +8,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from '../workspace/artifacts.ts';
 import { resolveIn } from '../workspace/paths.ts';
 import { validate } from '../workspace/validation.ts';
+import { checkLog } from './check-log.ts';
 import type { Checkpoint } from './phases.ts';
 import type { TaskCheck } from './tasks/order.ts';
 
@@ -46,9 +47,6 @@ interface CheckerOptions {
   /** Ends a check that is under way. */
   readonly signal?: AbortSignal;
 }
-
-/** Where the output of a check is kept, in its run's folder. */
-const checkLog = (name: string): string => `check-${name}.log`;
 
 /** A check is not the work: it may not take longer than this, nor longer than the task itself. */
 const MOST_SECONDS = 600;
