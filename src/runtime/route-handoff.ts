@@ -20,6 +20,7 @@ import { NO_TASK } from '../protocol/aof/report.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { checkAgentName } from './agents.ts';
 import { childMessage, narrowed, oversteps, taskMessage } from './child.ts';
 import { MOST_TITLE, tasksOfMessages } from './new-tasks.ts';
 import { again } from './route-report.ts';
@@ -39,6 +40,7 @@ import {
   type Said,
   WARNING,
 } from './routed.ts';
+import { surroundings } from './tasks/admit.ts';
 import { type CreateOptions, createTasks } from './tasks/create-tasks.ts';
 
 /** An aof handoff goes one deep, unless config says otherwise. */
@@ -189,6 +191,17 @@ async function madeOne(
   }
 }
 
+/** Why nothing can be handed to an agent of this name; null where it is there. */
+function agentRefusal(options: RouterOptions, name: string): Refusal | null {
+  try {
+    checkAgentName(surroundings(options), name);
+    return null;
+  } catch (cause) {
+    if (!(cause instanceof BatonError)) throw cause;
+    return no(cause.code, cause.message, cause.hint);
+  }
+}
+
 /** A child that was made before gets what it is handed. */
 async function handOver(
   options: RouterOptions,
@@ -213,6 +226,8 @@ async function handOver(
       no('E_ILLEGAL_MOVE', `${child.id} is ${child.status} and is not handed on`),
     );
   }
+  const missing = agentRefusal(options, envelope.toAgent);
+  if (missing !== null) return refuseHandoff(options, said, parent, missing);
   const handoff = handoffFor(envelope, child.id, parent, from);
   const { body: _, 'inputs/task.json': __, ...texts } = textsOf(options, parent, of, handoff, child.title);
   const answer = await options.store.send({
