@@ -11,7 +11,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../core/errors.ts';
 import { isBelow } from '../process/files.ts';
-import { type GitInfo, gitBytes, gitText, startGit } from './git.ts';
+import { type GitInfo, gitBytes, gitText, quoteAlternate, startGit } from './git.ts';
 import { notBelow, notNested } from './left-out.ts';
 import { resolveIn } from './paths.ts';
 import { noteSubmodules, scopeOf } from './working-tree.ts';
@@ -105,9 +105,6 @@ async function lookAtRepository({ workspace, dataDir, scratch }: ChangesInput, g
     },
   };
 }
-
-/** A list with `:` between, in which a quoted item stands for itself. */
-const quoteAlternate = (path: string): string => `"${path.replace(/["\\]/g, '\\$&')}"`;
 
 async function lookAtPaths({ workspace, dataDir, outputs, scratch }: ChangesInput): Promise<Look | null> {
   const paths = outputs.filter((path) => isBelow(path, [workspace]) && !isBelow(path, [dataDir]) && path !== workspace);

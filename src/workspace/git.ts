@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream';
 import { BatonError } from '../core/errors.ts';
 import { newSuffix } from '../process/new-id.ts';
 import { startProgram } from '../process/start.ts';
-import type { Program } from '../process/types.ts';
+import type { Program, SandboxSpec } from '../process/types.ts';
 import { within } from '../process/waiting.ts';
 import type { Bytes } from './tree.ts';
 
@@ -37,6 +37,8 @@ interface GitOptions {
   readonly stdin?: string;
   /** It is ended when it takes longer. */
   readonly mostMs?: number;
+  /** It runs within these walls, with no setting but its repository's own and the system's. */
+  readonly sandbox?: SandboxSpec | null;
 }
 
 /** Programs that a repository's own settings can name are not started by a question of ours. */
@@ -78,20 +80,10 @@ function environment(more: Readonly<Record<string, string>> = {}): Record<string
   return { ...env, ...ENVIRONMENT, ...more };
 }
 
-/** Those that read and write objects, refs and a private index; nothing that a repository names is started by them. */
+/** Those that read and write objects and refs; nothing that a repository names is started by them. */
 const PLAIN = new Set([
-  ...[
-    'cat-file',
-    'commit-tree',
-    'config',
-    'diff-tree',
-    'hash-object',
-    'ls-files',
-    'merge-base',
-    'read-tree',
-    'rev-parse',
-  ],
-  ...['show-ref', 'symbolic-ref', 'update-index', 'update-ref', 'write-tree'],
+  ...['cat-file', 'commit-tree', 'config', 'diff-tree', 'hash-object', 'ls-files', 'merge-base', 'rev-parse'],
+  ...['show-ref', 'symbolic-ref', 'update-ref'],
 ]);
 
 /** Settings that name a program, or that make git depend on one. */
@@ -144,17 +136,20 @@ export async function startGit(
   args: readonly string[],
   stdin: string | null | 'open',
   env: Readonly<Record<string, string>> = {},
+  sandbox: SandboxSpec | null = null,
 ): Promise<Program> {
-  const more = PLAIN.has(args[0] ?? '') ? {} : await harmless(cwd, env);
+  const more = sandbox !== null || PLAIN.has(args[0] ?? '') ? {} : await harmless(cwd, env);
   return startProgram({
     command: ['git', '--no-pager', ...SETTINGS, ...args],
     cwd,
-    env: environment({ ...env, ...more }),
+    env: sandbox === null ? environment({ ...env, ...more }) : { ...pathOnly(), ...ENVIRONMENT, ...env },
     stdin,
     mark: `git-${newSuffix()}`,
-    sandbox: null,
+    sandbox,
   });
 }
+
+const pathOnly = (): Record<string, string> => (process.env['PATH'] === undefined ? {} : { PATH: process.env['PATH'] });
 
 async function all(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -164,7 +159,7 @@ async function all(stream: Readable): Promise<Buffer> {
 
 /** Runs git to its end, whatever that is; the code is null where it was ended. */
 export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-  const program = await startGit(cwd, args, options.stdin ?? null, options.env);
+  const program = await startGit(cwd, args, options.stdin ?? null, options.env, options.sandbox ?? null);
   try {
     const said = Promise.all([all(program.stdout), all(program.stderr), program.exited]);
     const answer = options.mostMs === undefined ? await said : await within(said, options.mostMs);
@@ -257,6 +252,9 @@ async function ask(dir: string, args: readonly string[]): Promise<string | null>
     throw cause;
   }
 }
+
+/** One of GIT_ALTERNATE_OBJECT_DIRECTORIES, a list with `:` between, in which a quoted item stands for itself. */
+export const quoteAlternate = (path: string): string => `"${path.replace(/["\\]/g, '\\$&')}"`;
 
 /** A path in the quotes that git reads where it reads one path a line. */
 export function quotePath(path: Bytes): string {

@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { BatonError, messageOf } from '../core/errors.ts';
 import { isBelow, readIfThere, replaceFile } from '../process/files.ts';
 import { newSuffix } from '../process/new-id.ts';
-import { type GitInfo, git, gitInfo, gitText } from './git.ts';
+import { type GitInfo, git, gitInfo, gitText, quoteAlternate } from './git.ts';
 import { applyPatch, emptyTree, keepBlobs, openBlobs, patchBetween, treeWith } from './git-objects.ts';
 import { Entry, type FileEntry, listAt } from './listing.ts';
 import { plainBelow, resolveIn, resolveParentIn } from './paths.ts';
@@ -288,9 +288,6 @@ async function scratch(
     GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteAlternate(join(repo.commonDir, 'objects')),
   };
 }
-
-/** A list with `:` between, in which a quoted item stands for itself. */
-const quoteAlternate = (path: string): string => `"${path.replace(/["\\]/g, '\\$&')}"`;
 
 async function clearScratch(folder: string): Promise<void> {
   for (const name of ['objects', 'index']) await rm(join(folder, name), { recursive: true, force: true });

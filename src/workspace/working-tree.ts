@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { isBelow } from '../process/files.ts';
-import { type GitInfo, git, gitBytes, gitText, quotePath } from './git.ts';
+import { type GitInfo, git, gitBytes, gitText, quoteAlternate, quotePath } from './git.ts';
 import { resolveIn } from './paths.ts';
 import { at, type Bytes, statAt, toBytes } from './tree.ts';
 
@@ -128,9 +128,6 @@ async function ownGit(
       : { GIT_OBJECT_DIRECTORY: join(own, 'objects'), GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteAlternate(theirs) }),
   };
 }
-
-/** A list with `:` between, in which a quoted item stands for itself. */
-const quoteAlternate = (path: string): string => `"${path.replace(/["\\]/g, '\\$&')}"`;
 
 async function copyIndex(gitDir: string, own: string): Promise<void> {
   const from = join(gitDir, 'index');
