@@ -70,7 +70,7 @@ test('git works fully in the folder, and the repository of the user stays as it 
       .trim()
       .split('\n')
       .sort(),
-  ).toEqual(["Merge branch 'topic' into baton/TASK-1", 'here', 'on topic']);
+  ).toEqual(['Mend it', "Merge branch 'topic' into baton/TASK-1", 'here', 'on topic']);
   expect(userState(repo)).toBe(before);
 });
 
