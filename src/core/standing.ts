@@ -23,6 +23,8 @@ export type Wait = { readonly text: string } & (
     }
   | { readonly for: 'run'; readonly run: string; readonly until: string }
   | { readonly for: 'evidence'; readonly run: string }
+  /** Accepted work, or work that no check has proven, on its way into its branch. */
+  | { readonly for: 'merge'; readonly branch: string | null; readonly try: readonly string[]; readonly ask?: string }
   | {
       readonly for: 'person';
       readonly try: readonly string[];
@@ -110,7 +112,15 @@ const forAnswer = ({ id, kind, question }: Question): Wait =>
 
 /** Whether a task in review is there for a person, and not for the runtime, which looks at evidence. */
 export const isForPerson = (task: Task): boolean =>
-  task.cause !== null || task.reviewRequired || task.run === null || task.run.outcome !== 'done';
+  task.cause !== null ||
+  (task.merging === null && (task.reviewRequired || task.run === null || task.run.outcome !== 'done'));
+
+/** What keeps work out of its branch, though nothing is wrong with it. */
+const OF_MERGES = ['E_MERGE_WAITS', 'E_MERGE_CONFLICT', 'E_MERGE_REFUSED', 'E_UNPROVEN'];
+
+/** Whether a task in review waits to be merged. */
+export const waitsForMerge = ({ merging, cause }: Pick<Task, 'merging' | 'cause'>): boolean =>
+  merging !== null || OF_MERGES.includes(cause?.code ?? '');
 
 function openDependencies(task: Task, find: Find): Wait[] {
   return task.dependsOn.flatMap((id): Wait[] => {
@@ -164,6 +174,7 @@ function atWork(task: Task): Standing {
 }
 
 function inReview(task: Task): Standing {
+  if (waitsForMerge(task)) return toMerge(task);
   if (!isForPerson(task)) {
     const run = task.run?.id ?? '';
     if (task.verdict !== null) {
@@ -183,6 +194,14 @@ function inReview(task: Task): Standing {
         ? 'the review of a person'
         : `the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`;
   return asks(asked(task.id, text, ...approving(task.id), `baton task retry ${task.id}`));
+}
+
+function toMerge({ id, cause, workspace }: Task): Standing {
+  const branch = workspace?.branch ?? null;
+  const into = `its work to be merged into ${branch ?? 'its branch'}`;
+  // Nothing is asked of a person while Baton is at it.
+  if (cause === null) return waits({ for: 'merge', text: into, branch, try: [] });
+  return asks({ for: 'merge', text: `${into}: ${cause.message}`, branch, ask: id, try: approving(id) });
 }
 
 function whenBlocked(task: Task, find: Find): Standing {

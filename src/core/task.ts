@@ -157,6 +157,13 @@ export const checkoutOf = ({ path, folder }: Workspace): string =>
 export const VERDICTS = ['proven', 'contradicted', 'unverified'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** Work of a worktree that was accepted and is on its way into its branch. The task is in review until it is there. */
+export interface Merging {
+  readonly accepted: 'evidence' | 'person';
+  /** Who merges it now; null while it waits. */
+  readonly supervisor: Supervisor | null;
+}
+
 export interface Task {
   readonly id: string;
   /** The id it has in its session, where a TASK gave one of another form. */
@@ -191,6 +198,10 @@ export interface Task {
   readonly reviewRequired: boolean;
   /** Null until its latest run was judged. */
   readonly verdict: Verdict | null;
+  /** Null but for accepted work that is not merged yet. */
+  readonly merging: Merging | null;
+  /** How often it was run again because its work did not merge, since a person last had it tried. */
+  readonly conflicts: number;
   readonly cost: Spent;
   readonly summary: string | null;
   readonly createdAt: number;
@@ -233,6 +244,8 @@ export const TASK_DEFAULTS = {
   cause: null,
   reviewRequired: false,
   verdict: null,
+  merging: null,
+  conflicts: 0,
   cost: { usd: 0, tokensInput: 0, tokensOutput: 0 },
   summary: null,
   messages: [],
@@ -267,6 +280,8 @@ export const expandTask = (sparse: SparseTask): Task => ({
   cause: sparse.cause ?? null,
   reviewRequired: sparse.reviewRequired ?? false,
   verdict: sparse.verdict ?? null,
+  merging: sparse.merging ?? null,
+  conflicts: sparse.conflicts ?? 0,
   cost: sparse.cost ?? TASK_DEFAULTS.cost,
   summary: sparse.summary ?? null,
   createdAt: sparse.createdAt,

@@ -3,7 +3,7 @@
  * `inbox.ts`, the folder for messages. Nothing here answers anything, and no time that passes does.
  */
 import type { Option, Question } from '../core/question.ts';
-import { standing } from '../core/standing.ts';
+import { standing, waitsForMerge } from '../core/standing.ts';
 import type { Store } from '../core/store.ts';
 import { isFinal, type Task, type TaskStatus } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
@@ -120,7 +120,9 @@ export function itemOfTask(task: Task, blocks: readonly string[] = []): InboxIte
   const question =
     cause === null
       ? `Is ${id} done? ${summary ?? title}`
-      : `${id} does not hold what it claims: ${cause.message}; is it done all the same?`;
+      : waitsForMerge(task)
+        ? `${id} is not merged into ${task.workspace?.branch ?? 'its branch'}: ${cause.message}; merge it now?`
+        : `${id} does not hold what it claims: ${cause.message}; is it done all the same?`;
   const said = run === null || run.outcome === 'done' ? 'a review was asked for' : `its agent says: ${run.outcome}`;
   return { id, kind: 'review', question, options: [], ...told, reason: reason ?? said };
 }

@@ -134,6 +134,9 @@ function act(model: Model, message: TaskMessage, by: Actor): Said {
   // What is said by message is the router's, and its tests'.
   if (message.type === 'task.update' || message.type === 'task.report' || message.type === 'run.adopt')
     return no('E_NOT_FOUND');
+  // These have tests of their own.
+  if (message.type === 'task.merge' || message.type === 'task.merged' || message.type === 'run.workspace')
+    return no('E_NOT_FOUND');
   if ('run' in message) {
     const task = find(model, message.run.split('-r')[0] ?? '');
     return task === undefined ? no('E_NOT_FOUND') : ofRun(model, task, message, by);
@@ -417,7 +420,7 @@ function claims(model: Model, task: ModelTask, outcome: string): void {
   else put(model, task, 'review', null);
 }
 
-type OfRun = Extract<TaskMessage, { readonly run: string }>;
+type OfRun = Exclude<Extract<TaskMessage, { run: string; type: `run.${string}` }>, { type: 'run.workspace' }>;
 
 function ofRun(model: Model, task: ModelTask, message: OfRun, by: Actor): Said {
   if (message.type === 'run.judge') return judge(model, task, message, by);

@@ -7,11 +7,12 @@ import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
 import { applyGraph, loadNode, staleNodes } from './graph.ts';
 import * as locks from './locks.ts';
+import { beginMerge, endMerge } from './merges.ts';
 import type { Actor, AnyMessage, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { answerQuestion } from './questions.ts';
 import { hold, rollBack, takeCheckpoint } from './rollback.ts';
-import { charge, fail, judge, report, resume } from './runs.ts';
+import { charge, fail, judge, place, report, resume } from './runs.ts';
 import * as session from './session.ts';
 import { answerTask } from './task-answer.ts';
 import { adopt, reportTask, update, withMessage } from './told.ts';
@@ -56,6 +57,12 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return ofRun(draft, message.run, (task) => resume(draft, task, message));
     case 'run.charge':
       return ofRun(draft, message.run, (task) => charge(draft, task, message));
+    case 'run.workspace':
+      return ofRun(draft, message.run, (task) => place(draft, task, message));
+    case 'task.merge':
+      return ofTask(draft, message.id, (task) => beginMerge(draft, task, message));
+    case 'task.merged':
+      return ofTask(draft, message.id, (task) => endMerge(draft, task, message));
     case 'graph.apply':
       return applyGraph(draft, message);
     case 'graph.load':

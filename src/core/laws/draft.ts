@@ -87,7 +87,9 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
       const before = find(id);
       if (before === undefined) throw new Error(`no task ${id} in this draft`);
       const ended = before.status === 'in-progress' ? endedRun(before.run, now) : {};
-      const after = draft.set(id, { status: to, lastTransitionAt: now, ...ended, ...fields });
+      // What was accepted was accepted in the status that it leaves.
+      const merging = before.merging === null ? {} : { merging: null };
+      const after = draft.set(id, { status: to, lastTransitionAt: now, ...ended, ...merging, ...fields });
       draft.event('task.transitioned', id, after.run?.id, { from: before.status, to, ...detail });
       return after;
     },

@@ -181,6 +181,8 @@ export type TaskMessage =
       /** What stands against it; E_EVIDENCE where nothing is said. */
       readonly code?: string;
       readonly findings?: readonly string[];
+      /** Who merges what is accepted by this, at once. */
+      readonly supervisor?: Supervisor;
       /** What stands against it is not the agent's to mend: it is not tried again. */
       readonly final?: boolean;
     }
@@ -206,6 +208,30 @@ export type TaskMessage =
       readonly cost?: Amount;
       /** Baton was asked to stop, and the run with it: that is no attempt that failed. */
       readonly reason?: 'leaving';
+    }
+  /** Where a run works, and the commit that it starts from. */
+  | {
+      readonly type: 'run.workspace';
+      readonly run: string;
+      readonly workspace: Workspace;
+      readonly detail?: Readonly<Record<string, unknown>>;
+    }
+  /** A Baton takes accepted work to merge it: of several one wins. */
+  | {
+      readonly type: 'task.merge';
+      readonly id: string;
+      readonly supervisor: Supervisor;
+      /** The runtime saw for itself that whoever had taken it is no more. */
+      readonly gone?: boolean;
+    }
+  /** How the merge went. `conflict` has it run again on the fresh tip; `waits` stays accepted; `refused` is for a person. */
+  | {
+      readonly type: 'task.merged';
+      readonly id: string;
+      readonly supervisor: Supervisor;
+      readonly result: 'merged' | 'conflict' | 'waits' | 'refused';
+      readonly message?: string;
+      readonly detail?: Readonly<Record<string, unknown>>;
     }
   /** What a run has used whose task was taken from it: whoever took it did not know. */
   | { readonly type: 'run.charge'; readonly run: string; readonly cost: Amount }

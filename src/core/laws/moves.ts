@@ -3,6 +3,7 @@ import { isRunning, type Task, type TaskStatus } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition, openDependency, rootOfFailure } from './dependencies.ts';
 import type { Draft } from './draft.ts';
+import { accept, needsMerge, whileMerging } from './merges.ts';
 import type { Actor } from './messages.ts';
 import { backoffMs, countedAttempts } from './retries.ts';
 
@@ -22,12 +23,19 @@ const mayMove = (from: TaskStatus, to: TaskStatus): boolean => MOVES[from].inclu
 export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | undefined): Decision {
   if (task.status === to) return same(task.id);
   if (!mayMove(task.status, to)) return illegal(task, to);
+  const busy = whileMerging(task);
+  if (busy !== null) return busy;
   if (to === 'done' && !mayApprove(draft.by, task)) {
     return refused(
       'E_PERMISSION_DENIED',
       `only a person or proven evidence makes ${task.id} done, and this came from ${draft.by.name}`,
       `a person may say so: baton task move ${task.id} done`,
     );
+  }
+  if (to === 'done' && needsMerge(task)) {
+    if (task.merging !== null) return same(task.id);
+    accept(draft, task, draft.by.kind === 'person' ? 'person' : 'evidence');
+    return draft.decision(task.session, [task.id]);
   }
   const failed = to === 'ready' ? rootOfFailure(draft, task) : null;
   if (failed !== null) {
@@ -47,10 +55,14 @@ export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | 
     );
   }
   if (to === 'ready' && task.attempts > 0 && isAgent(draft.by)) return putBack(draft, task, reason);
-  draft.transition(task.id, to, fieldsFor(task, to, reason), reason === undefined ? {} : { reason });
+  const fields = { ...fieldsFor(task, to, reason), ...(draft.by.kind === 'person' ? freshConflicts(task) : {}) };
+  draft.transition(task.id, to, fields, reason === undefined ? {} : { reason });
   onTransition(draft, task, to);
   return draft.decision(task.session, [task.id]);
 }
+
+/** A person who has it tried again gives it all its tries to merge. */
+const freshConflicts = ({ conflicts }: Task): Partial<Task> => (conflicts === 0 ? {} : { conflicts: 0 });
 
 /** An attempt without an end is made again, but not for ever. */
 const MOST_UNFINISHED = 5;

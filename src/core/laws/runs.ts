@@ -1,10 +1,11 @@
 /** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it. */
 import type { Outcome } from '../report.ts';
-import type { Cause, Run, RunStatus, Spent, Task, TaskStatus, Verdict } from '../task.ts';
+import type { Cause, Run, RunStatus, Spent, Supervisor, Task, TaskStatus, Verdict } from '../task.ts';
 import { isoTime } from '../time.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
 import type { Draft } from './draft.ts';
+import { accept, mergesByItself, needsMerge } from './merges.ts';
 import type { Amount, TaskMessage } from './messages.ts';
 import { mayTryUnfinished } from './moves.ts';
 import { type NextStep, nextStep } from './retries.ts';
@@ -153,6 +154,8 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
   if (task.run?.id !== said.run || task.status !== 'review') {
     return refused('E_STALE_RUN', `${said.run} is not the run in review: ${task.id} is ${task.status}`);
   }
+  // It was judged already, and what came of that is on its way.
+  if (task.merging !== null) return same(task.id);
   const findings = said.findings ?? [];
   const verdict: Verdict = said.verdict ?? (said.passed ? 'unverified' : 'contradicted');
   draft.event('run.judged', task.id, said.run, {
@@ -163,6 +166,7 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
   });
   if (said.passed) {
     if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null, verdict });
+    else if (needsMerge(task)) acceptProven(draft, task, verdict, said.supervisor);
     else draft.transition(task.id, 'done', { cause: null, verdict }, { evidence: 'nothing against it' });
   } else {
     const cause: Cause = {
@@ -175,6 +179,17 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
     else tryAgain(draft, task, next, cause, { verdict });
   }
   return draft.decision(task.session, [task.id]);
+}
+
+/** What is proven is merged by itself; what is not waits for a person to say so. */
+function acceptProven(draft: Draft, task: Task, verdict: Verdict, supervisor: Supervisor | undefined): void {
+  if (mergesByItself(task, verdict)) {
+    const merging = { accepted: 'evidence', supervisor: supervisor ?? null } as const;
+    accept(draft, task, 'evidence', { verdict, merging });
+    return;
+  }
+  const message = `no check of Baton's has proven it; approving it merges it into ${task.workspace?.branch}`;
+  draft.set(task.id, { verdict, cause: { code: 'E_UNPROVEN', message } });
 }
 
 /** The table of what a stale run leaves behind. Asked again at the moment it is applied. */
@@ -201,6 +216,23 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
     draft.event('run.resumed', task.id, said.run, { result: said.result });
     settleClaim(draft, task, said.result, told, said.summary);
   }
+  return draft.decision(task.session, [task.id]);
+}
+
+/** Where a run works, once that is known: the place and the commit that it starts from. */
+export function place(draft: Draft, task: Task, said: Of<'run.workspace'>): Decision {
+  if (draft.by.kind !== 'runtime') {
+    return refused(
+      'E_PERMISSION_DENIED',
+      `only the runtime says where a run works, and this came from ${draft.by.name}`,
+    );
+  }
+  const stale = staleRun(task, said.run);
+  if (stale !== null) return stale;
+  const { workspace } = said;
+  draft.set(task.id, { workspace });
+  const { path, branch, base, isolation } = workspace;
+  draft.event('run.workspace', task.id, said.run, { path, branch, base, isolation, ...said.detail });
   return draft.decision(task.session, [task.id]);
 }
 

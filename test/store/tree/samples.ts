@@ -115,6 +115,13 @@ export const anyTask: fc.Arbitrary<Task> = fc.record({
   cause: orNull(fc.record({ code: fc.constant('E_TIMEOUT'), message: anyText })),
   reviewRequired: fc.boolean(),
   verdict: orNull(fc.constantFrom(...VERDICTS)),
+  merging: orNull(
+    fc.record({
+      accepted: fc.constantFrom('evidence', 'person'),
+      supervisor: orNull(fc.record({ pid: fc.nat(), started: fc.string() })),
+    }),
+  ),
+  conflicts: fc.nat({ max: 9 }),
   cost: fc.record({ usd: fc.nat(), tokensInput: fc.nat(), tokensOutput: fc.nat() }),
   summary: orNull(anyText),
   createdAt: time,
