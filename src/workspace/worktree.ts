@@ -188,7 +188,7 @@ async function whyUnclear(worktree: Worktree): Promise<string | null> {
 }
 
 /** Null where all that can be committed is; else why it could not be. */
-async function commitRest(worktree: Worktree): Promise<string | null> {
+export async function commitRest(worktree: Worktree): Promise<string | null> {
   const run = (args: readonly string[]): Promise<GitAnswer> => inWorktree(worktree, args);
   const unclear = await whyUnclear(worktree);
   if (unclear !== null) return unclear;

@@ -1,0 +1,77 @@
+/** Takes what a run has left in its worktree, under its title and with the names of its task and agent. */
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { relative } from 'node:path';
+import type { StoredRecord } from '../../core/store.ts';
+import type { Run, Task } from '../../core/task.ts';
+import { isBelow } from '../../process/files.ts';
+import type { TaskMessage } from '../../protocol/aop2/schema.ts';
+import { gitInfo } from '../../workspace/git.ts';
+import { ownGitDir, type PrivateWorktree } from '../../workspace/private-worktree.ts';
+import { runRef } from '../../workspace/run-refs.ts';
+import { type Taken, takeWork } from '../../workspace/take-work.ts';
+import { slugOf } from '../../workspace/worktree.ts';
+import { createFacts, type Facts } from '../facts.ts';
+import type { Host } from '../host.ts';
+import { failureOf } from '../work.ts';
+import { commitAt } from './base.ts';
+import { placesIn } from './told-places.ts';
+
+/** The message of a commit that Baton makes for a task. */
+export const messageFor = ({ id, title }: Task, agent: string | null, start = ''): string =>
+  [
+    `${start}${title.replace(/\s+/g, ' ').trim() || id}`,
+    '',
+    `Baton-Task: ${id}`,
+    ...(agent === null ? [] : [`Baton-Agent: ${agent.replace(/\s+/g, ' ')}`]),
+    '',
+  ].join('\n');
+
+/** The result is under the run's ref then, whatever becomes of its folder. */
+export async function takeRun(
+  task: Task,
+  run: Pick<Run, 'id' | 'agent'>,
+  worktree: PrivateWorktree,
+  { task: { expected_outputs: expected = [] } }: TaskMessage,
+  facts: Facts,
+): Promise<Taken> {
+  const outputs = expected
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith('/') && path !== worktree.path && isBelow(path, [worktree.path]))
+    .map((path) => relative(worktree.path, path));
+  const taken = await takeWork(worktree, { message: messageFor(task, run.agent), outputs });
+  const { path } = worktree;
+  facts.tell('run.worktree', { ref: runRef(run.id), path, ...taken });
+  return taken;
+}
+
+/** Before a folder is made anew: what a run that was cut off has left in it is kept under that run's ref. */
+export async function takeLeft(host: Host, task: Task, run: Run, path: string): Promise<void> {
+  const history = await host.store.history(task.id);
+  const last = placesIn(history, task.id).findLast((place) => place.run !== run.id);
+  if (last === undefined || !existsSync(path)) return;
+  const repo = await gitInfo(last.root);
+  if (repo === null || (await commitAt(repo.root, runRef(last.run))) !== null) return;
+  const { base, start } = last;
+  const branch = `baton/${slugOf(task.id)}`;
+  const worktree = { run: last.run, repo, path, own: ownGitDir(path), branch, base, start };
+  const facts = createFacts(host.store, task.id, last.run);
+  try {
+    const taken = await takeWork(worktree, { message: messageFor(task, agentOf(history, last.run)) });
+    facts.tell('run.worktree', { ref: runRef(last.run), path, ...taken });
+  } catch (cause) {
+    // It may be the only copy of its work, so it goes out of the way and is not removed.
+    const kept = `${path}.kept-${last.run}`;
+    await rename(path, kept);
+    facts.tell('run.worktree', { path: kept, kept: true, reason: failureOf(cause).message });
+    host.warn(`${task.id}: what ${last.run} left could not be taken and is kept in ${kept}: ${failureOf(cause).message}`);
+  }
+  await facts.written();
+}
+
+function agentOf(history: readonly StoredRecord[], run: string): string | null {
+  for (const { events } of history)
+    for (const { type, run: of, detail } of events)
+      if (type === 'run.started' && of === run && typeof detail?.['agent'] === 'string') return detail['agent'];
+  return null;
+}
