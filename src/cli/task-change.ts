@@ -95,7 +95,10 @@ function change(id: string, { session, ...globals }: InSession, message: (task: 
     refuseRun(await runSender(store, dir, 'cli'), verbOf(asked), before);
     if (asked.type === 'task.move' && asked.to === 'done') await mergeFirst(store, dir, before);
     const answer = await ask(store, asked);
-    const task = await show(store, answer, before, globals);
+    const isAccepted = answer.tasks[0]?.merging != null;
+    if (isAccepted) await mergeNow(store, dir, before.id);
+    const now = isAccepted ? await store.find(before.id) : undefined;
+    const task = await show(store, now === undefined ? answer : { ...answer, tasks: [now] }, before, globals);
     if (task.status === 'cancelled' && before.status !== 'in-progress') await rollBackNow(store, dir, task);
   });
 }
@@ -126,15 +129,24 @@ function refuseRun(sender: Sender | null, verb: string, { id, parentId }: Task):
     : new BatonError('E_PERMISSION_DENIED', `expected a person to ${verb} ${id}, got ${who}`);
 }
 
-/** What is done is in the user's branch: whoever waits for the task begins there. */
+/** A worktree of 0.1.0 is merged before its task is done. */
 async function mergeFirst(store: Store, dir: string, task: Task): Promise<void> {
   // Who may not approve it is refused by the law; nothing is merged for that.
-  if (task.status !== 'review' || (await actorOf(store)).kind !== 'person') return;
-  await asHost(store, dir, async (host, { mergeAccepted }) => {
-    const unmerged = await mergeAccepted(host, task);
+  if (task.status !== 'review' || task.workspace !== null || (await actorOf(store)).kind !== 'person') return;
+  await asHost(store, dir, async (host, { mergeLinked }) => {
+    const unmerged = await mergeLinked(host, task);
     if (unmerged === null) return;
     const hint = 'put that right, or merge the branch yourself; then the same again';
     throw new BatonError(unmerged.code, `${task.id} is not done: ${unmerged.message}`, hint);
+  });
+}
+
+/** What was accepted is merged, which makes it done. */
+async function mergeNow(store: Store, dir: string, id: string): Promise<void> {
+  await asHost(store, dir, async (host, { mergeWork }) => {
+    const { finding } = await mergeWork(host, id);
+    if (finding === null) return;
+    throw new BatonError(finding.code, `${id} is accepted, and not done: ${finding.message}`, `see: baton why ${id}`);
   });
 }
 

@@ -24,10 +24,17 @@ export interface AnswerParts {
   now(): number;
   /** Where tasks work that do not say where. */
   readonly workspace?: string;
-  /** Brings what a task has made to where it is wanted, before the task is done. What keeps it from that, else null. */
-  readonly merge?: (task: Task) => Promise<{ readonly code: ErrorCode; readonly message: string } | null>;
+  /** Merges the worktree that 0.1.0 made for a task, before the task is done. What keeps it from that, else null. */
+  readonly mergeLinked?: (task: Task) => Promise<Unmerged | null>;
+  /** Merges the work of a task that was accepted, which makes it done. What keeps it from that, else null. */
+  readonly merge?: (id: string) => Promise<Unmerged | null>;
   /** Puts back what a task has changed that was called off when nothing of it ran. */
   readonly rollBack?: (task: string) => Promise<void>;
+}
+
+interface Unmerged {
+  readonly code: ErrorCode;
+  readonly message: string;
 }
 
 export interface PersonsWord {
@@ -156,6 +163,7 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
   });
   const said = answer.questions?.find((one) => one.id === id)?.answer ?? null;
   if (said === null) throw new BatonError('E_UNKNOWN', `the store took the answer to ${id} and does not have it`);
+  if (before !== undefined) await mergeNow(parts, before.id);
   const task = before === undefined ? null : ((await store.find(before.id)) ?? null);
   if (before !== undefined) await rollBackAfter(parts, before, task);
   return {
@@ -225,7 +233,8 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
     asked: item.question,
     sources,
   });
-  const after = answer.tasks.find(({ id }) => id === task.id) ?? task;
+  await mergeNow(parts, task.id);
+  const after = (await store.find(task.id)) ?? task;
   await rollBackAfter(parts, task, after);
   const [node = null] = answer.nodes ?? [];
   const said = { status, text, comment, by: by.name, at: isoTime(parts.now()), node: node?.id ?? null };
@@ -263,11 +272,25 @@ async function notWaiting(store: Store, task: Task): Promise<BatonError> {
 const MOST_SOURCES = 50;
 
 /** What is done is in the user's branch: whoever waits for the task begins there. */
-async function mergeFirst({ merge }: AnswerParts, task: Task): Promise<void> {
-  const unmerged = (await merge?.(task)) ?? null;
+async function mergeFirst({ mergeLinked }: AnswerParts, task: Task): Promise<void> {
+  const unmerged = (await mergeLinked?.(task)) ?? null;
   if (unmerged === null) return;
   const hint = 'put that right, or merge the branch yourself; then the same again';
   throw new BatonError(unmerged.code, `${task.id} is not done: ${unmerged.message}`, hint);
+}
+
+/** The answer is written down; that its work is not in its branch yet is no answer for whoever approved it. */
+async function mergeNow({ merge, store }: AnswerParts, id: string): Promise<void> {
+  const unmerged = (await merge?.(id)) ?? null;
+  if (unmerged === null) return;
+  const task = await store.find(id);
+  const hint =
+    task?.merging != null
+      ? `a running Baton merges it once nothing is in the way; or then: baton approve ${id}`
+      : task?.status === 'ready'
+        ? 'it is run again on the newest commit of its branch'
+        : `see: baton why ${id}`;
+  throw new BatonError(unmerged.code, `${id} is approved, and not done: ${unmerged.message}`, hint);
 }
 
 /** Nothing of it runs, so nobody else puts its outputs back. */

@@ -8,13 +8,22 @@ import { isWithin } from '../core/policy.ts';
 import type { Bind } from '../process/types.ts';
 import type { GitInfo } from '../workspace/git.ts';
 import type { Ready } from '../workspace/preflight.ts';
+import { objectFolders, ownGitDir } from '../workspace/private-worktree.ts';
 
-export const bindsOf = (ready: Ready): readonly Bind[] =>
-  [...historyOf(ready.git), ...lockedInputs(ready)].map((path) => ({ path, writable: false }));
+export const bindsOf = (ready: Ready): readonly Bind[] => [
+  ...privateGit(ready.git),
+  ...lockedInputs(ready).map((path) => ({ path, writable: false })),
+];
 
-/** In a worktree of ours, what its repository holds: to be read with git, and committed by Baton. */
-const historyOf = (git: GitInfo | null): readonly string[] =>
-  git !== null && git.gitDir !== git.commonDir && git.branch?.startsWith('baton/') === true ? [git.commonDir] : [];
+/** In a worktree of ours: its own git directory, in which git works fully, and the objects of the user's repository to be read. */
+function privateGit(git: GitInfo | null): readonly Bind[] {
+  if (git === null || git.gitDir !== ownGitDir(git.root)) return [];
+  const objects = objectFolders(git.commonDir).filter((folder) => !isWithin(folder, [git.commonDir]));
+  return [
+    { path: join(git.root, '.git'), writable: true, fixed: true },
+    ...objects.map((path) => ({ path, writable: false })),
+  ];
+}
 
 /** Files only. Whether a folder has changed is found out afterwards: tools write beside what they read. */
 const lockedInputs = ({ inputs, writePaths }: Ready): readonly string[] =>

@@ -17,7 +17,7 @@ import { readManifest, strangersIn, sweepSnapshots } from '../workspace/snapshot
 import { removeTree, toBytes, walkTree } from '../workspace/tree.ts';
 import { dropAside, mergedWorktree, removeAside, setWorktreeAside, slugOf } from '../workspace/worktree.ts';
 import { type Needs, needsOf } from './gc-needs.ts';
-import { workspaceOf } from './task-worktree.ts';
+import { folderOf as workspaceOf } from './worktrees/linked.ts';
 
 export interface GcOptions {
   readonly store: Store;

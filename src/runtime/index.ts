@@ -8,4 +8,5 @@ export { finishRollback, recover } from './recovery.ts';
 export { workOn } from './scheduler.ts';
 export { endSession, kept } from './session.ts';
 export { judgeClaims } from './taking.ts';
-export { mergeAccepted } from './task-worktree.ts';
+export { mergeLinked } from './worktrees/linked.ts';
+export { mergeWork } from './worktrees/merge-work.ts';

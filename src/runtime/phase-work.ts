@@ -81,6 +81,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     earlier: earlierOf(history, run.id),
     answers: [
       ...(work.contextWords === null ? [] : [work.contextWords]),
+      ...(work.note == null ? [] : [work.note]),
       ...answersOf(history, task.id),
       ...(letters === null ? [] : [`${LETTERS_TITLE}, from others of your session:\n${letters.text}`]),
     ],

@@ -1,5 +1,7 @@
 /** The phases of a TASK in their order, and what of them is still to do. Pure. */
 import { checkpointsOf } from '../core/checkpoints.ts';
+import { isFields } from '../core/fields.ts';
+import type { Event } from '../core/laws/decision.ts';
 import type { StoredRecord } from '../core/store.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 
@@ -23,9 +25,15 @@ export interface Passed {
 
 const DONE = new Set(['PASS', 'RECOVERED', 'SKIP']);
 
+/** The files are what they were before the task: they were put back, or a run has started without the work of those before it. */
+function isFresh({ type, detail }: Event): boolean {
+  if (type === 'rollback.initiated') return true;
+  const earlier = detail?.['earlier'];
+  return type === 'run.workspace' && !(isFields(earlier) && earlier['carried'] === true);
+}
+
 export function passedBefore(records: readonly StoredRecord[]): Passed {
-  const isRollback = ({ events }: StoredRecord): boolean => events.some(({ type }) => type === 'rollback.initiated');
-  const since = records.slice(records.findLastIndex(isRollback) + 1);
+  const since = records.slice(records.findLastIndex(({ events }) => events.some(isFresh)) + 1);
   const phases = new Set<string>();
   for (const { events } of since) {
     for (const { type, detail } of events) {

@@ -6,6 +6,7 @@ import { type Estimate, estimate, type Price, priceOf } from '../core/price.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
+import type { GitInfo } from '../workspace/git.ts';
 import { preflight, type Ready } from '../workspace/preflight.ts';
 import { type Chosen, checkProgram, chooseAgent } from './agents.ts';
 import type { Host } from './host.ts';
@@ -30,12 +31,14 @@ export interface Prepared {
 
 type Candidate = Pick<Task, 'routing' | 'fallback' | 'cost' | 'session'> & Partial<Pick<Task, 'run'>>;
 
-export async function prepare(host: Host, task: Candidate, message: TaskMessage): Promise<Prepared> {
+/** @param git the repository there, where Baton must not find it by the folder: that may be an agent's */
+export async function prepare(host: Host, task: Candidate, message: TaskMessage, git?: GitInfo): Promise<Prepared> {
   const { config, environment } = host;
   const chosen = chooseAgent({ config, environment, task, message, claimed: task.run?.agent });
   const policy = policyOf(message);
   const workspace = resolve(host.workspace, message.task.environment.workspace_root);
-  const ready = await preflight({ message, workspace, access: policy.access, hasTerminal: false, dataDir: host.dir });
+  const { access } = policy;
+  const ready = await preflight({ message, workspace, access, hasTerminal: false, dataDir: host.dir, git });
   checkProgram(chosen, ready.workspace, environment['PATH']);
   const here = await sandboxHere(config, chosen.adapter);
   const price = chosen.model === null ? null : priceOf(config.prices, chosen.model);

@@ -30,9 +30,10 @@ import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
 import { claimedBefore, isToldUnreadable, writtenResult } from './run-result.ts';
 import { endRun, endStrays } from './strays.ts';
 import { isSupervisorGone, isUnwatched } from './supervisors.ts';
-import { mergeAccepted } from './task-worktree.ts';
 import { finishVerdict } from './verdict.ts';
 import { failureOf } from './work.ts';
+import { mergeLinked } from './worktrees/linked.ts';
+import { mergeWork } from './worktrees/merge-work.ts';
 
 export interface Recovered {
   readonly runs: readonly string[];
@@ -48,6 +49,7 @@ export async function recover(host: Host): Promise<Recovered> {
   const strays = await endStrays(host);
   for await (const task of host.store.tasks({ status: ['review'] })) {
     await orWarn(host, task.id, () => finishVerdict(host, task));
+    if (task.merging !== null) await finishMerge(host, task.id);
     const { run } = task;
     // Its supervisor may be at it.
     if (run !== null && run.supervisor !== null && isSupervisorGone(host, run.supervisor))
@@ -71,6 +73,7 @@ const FORGOTTEN_MS = 10_000;
  */
 export async function judgeForgotten(host: Host): Promise<void> {
   for await (const task of host.store.tasks({ status: ['review'] })) {
+    if (task.merging !== null) await finishMerge(host, task.id);
     if (isForPerson(task) || host.now() - task.updatedAt < FORGOTTEN_MS) continue;
     await orWarn(host, task.id, () => finishVerdict(host, task));
   }
@@ -213,11 +216,12 @@ export async function finishRollback(host: Host, id: string): Promise<void> {
   await facts.written();
 }
 
-/** A task that a person has accepted while no Baton looked on: its work is in its worktree still. */
+/** A task that was accepted while no Baton looked on, or whose Baton died over it: its work is not in its branch yet. */
 export const finishMerge = (host: Host, id: string): Promise<void> =>
   orWarn(host, id, async () => {
     const task = await host.store.find(id);
-    if (task?.status === 'done') await mergeAccepted(host, task);
+    if (task?.merging != null) await mergeWork(host, id);
+    else if (task?.status === 'done' && task.workspace === null) await mergeLinked(host, task);
   });
 
 /** What was left of snapshots by one who died while it took them, or threw them away. */

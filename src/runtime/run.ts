@@ -22,8 +22,10 @@ import { checkpointBeforeRun } from './session-checkpoint.ts';
 import { settle } from './settle.ts';
 import { endEarlierRuns } from './strays.ts';
 import { supervise } from './supervise.ts';
-import { inWorktree, type TaskWorktree } from './task-worktree.ts';
 import { type Failure, failureOf, type Work } from './work.ts';
+import { placeOf } from './worktrees/decide.ts';
+import { withoutBranch } from './worktrees/moved.ts';
+import { placeRun, type RunPlace, worksApart } from './worktrees/run-place.ts';
 
 export interface RunResult {
   readonly task: Task;
@@ -55,19 +57,21 @@ export async function runTask(
   ]);
   let message = envelopeOf(task, { envelope, body }, host.workspace);
   const folder = logFolder(host.dir, run.id);
-  let worktree: TaskWorktree | null = null;
+  let where: RunPlace | null = null;
   let place: RunFacts['place'];
   let work: Work;
   try {
     // What is wrong with the TASK shows before a worktree is made for it.
-    let prepared = await prepare(host, task, message);
-    worktree = await inWorktree(host, task, message);
-    message = worktree?.message ?? message;
-    if (worktree !== null) prepared = await prepare(host, task, message);
+    const workspace = await placeOf(host, task, message);
+    let prepared = await prepare(host, task, worksApart(workspace) ? withoutBranch(message) : message);
     await endEarlierRuns(host, task, facts);
+    where = await placeRun(host, { ...task, workspace }, run, message);
+    message = where?.message ?? message;
+    if (where !== null) prepared = await prepare(host, task, message, where.git);
     // In a worktree of its own it can spoil nothing.
-    if (worktree === null) await checkpointBeforeRun(host, task, run, message, prepared);
-    const given = { host, task, run, facts, live, prepared, startedAt, leaving };
+    if (where === null) await checkpointBeforeRun(host, task, run, message, prepared);
+    const note = where?.note ?? null;
+    const given = { host, task, run, facts, live, prepared, startedAt, leaving, note };
     await shown;
     place = { workspace: prepared.ready.workspace, isPlain: prepared.chosen.adapter.kind === 'command' };
     work = await withChanges(given, folder, () => supervise(given));
@@ -75,7 +79,7 @@ export async function runTask(
     work = unstarted(run, failureOf(cause));
   }
   live.flush();
-  const settled = await settle(host, task, run, facts, live, work, worktree);
+  const settled = await settle(host, task, run, facts, live, work, where);
   const { task: after, evidence, graphWords } = settled;
   onSettled?.();
   const finished: RunFacts = {

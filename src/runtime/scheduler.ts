@@ -50,7 +50,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
   let stopped: readonly string[] = [];
   const bell = createBell(work.leaving);
   const family = createFamily(work.only);
-  /** Tasks that somebody else has made done: what is in their worktrees is to be merged. */
+  /** Tasks that somebody else has accepted: what is in their worktrees is to be merged. */
   const accepted = new Set<string>();
   /** Tasks that somebody else has called off: what they wrote into the graph is not to be built upon. */
   const dropped = new Set<string>();
@@ -58,7 +58,7 @@ export async function workOn(host: Host, work: Work): Promise<void> {
     const { by, changes } = record;
     if (by.kind !== 'runtime') {
       for (const { task, set } of changes) {
-        if (set.status === 'done') accepted.add(task);
+        if (set.status === 'done' || (set.merging != null && set.merging.supervisor === null)) accepted.add(task);
         else if (set.status === 'cancelled') dropped.add(task);
       }
     }

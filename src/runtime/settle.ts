@@ -13,8 +13,10 @@ import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
 import { committed } from './routed.ts';
-import type { TaskWorktree } from './task-worktree.ts';
 import { type Failure, failureOf, isStoreFailure, silentReport, type Work } from './work.ts';
+import { dropFolder, mergeWork } from './worktrees/merge-work.ts';
+import type { RunPlace } from './worktrees/run-place.ts';
+import { takeRun, whyUntaken } from './worktrees/take-run.ts';
 
 interface Settled {
   readonly task: Task;
@@ -46,13 +48,13 @@ async function settleAsTold(
   facts: Facts,
   live: LiveRun,
   work: Work,
-  worktree: TaskWorktree | null,
+  place: RunPlace | null,
 ): Promise<Settled> {
   const { told, verdict } = work;
   const { used, failure, report } = told;
   let { evidence } = told;
-  let isClosed = false;
   let graphWords = '';
+  let isTaken = false;
   const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
   const ask = async (message: Ask): Promise<void> => {
     const answer = await host.store.send({ message, by: RUNTIME });
@@ -109,21 +111,17 @@ async function settleAsTold(
       cost,
     });
     let final = {};
-    if (worktree !== null && refused.length === 0 && claimed.outcome === 'done') {
+    if (place !== null) {
       await reported;
-      // What is done is in the user's branch: whoever waits for it begins there.
-      if (isAccepted((await host.store.find(task.id)) as Task, run)) {
-        const unmerged = await worktree.merge(facts);
-        isClosed = true;
-        if (unmerged !== null) {
-          evidence = withFinding(evidence as Evidence, unmerged);
-          refused = evidence.findings;
-          final = { final: true };
-          facts.tell('run.evidence', { ...evidence });
-          await takeBack(host, task, unmerged.message);
-        }
-        await facts.written();
+      const untaken = await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
+      isTaken = true;
+      if (untaken !== null) {
+        evidence = withFinding(evidence as Evidence, untaken);
+        refused = evidence.findings;
+        final = { final: true };
+        facts.tell('run.evidence', { ...evidence });
       }
+      await facts.written();
     }
     // In one go: whoever looks in between sees a task in review.
     const judged =
@@ -136,20 +134,24 @@ async function settleAsTold(
               run: run.id,
               passed: refused.length === 0,
               findings: refused.map(({ message }) => message),
+              supervisor: host.supervisor,
               ...(refused[0] === undefined ? {} : { code: refused[0].code }),
               ...(evidence?.verdict === undefined ? {} : { verdict: evidence.verdict }),
               ...final,
             });
     await Promise.all([reported, judged]);
+    const { finding } = await mergeWork(host, task.id);
+    if (finding !== null) evidence = unmerged(evidence as Evidence, finding);
   }
   const after = (await host.store.find(task.id)) as Task;
   await clearUp(host, after, facts, live, work);
-  if (worktree !== null && !isClosed) await worktree.leave(facts);
+  if (place !== null && !isTaken) await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
+  if (after.status === 'done' && isTaken && place?.worktree != null) await dropFolder(host, after);
   return { task: after, evidence, graphWords };
 }
 
 async function settleAsFailed(
-  [host, task, run, facts, live, work, worktree]: Parameters<typeof settleAsTold>,
+  [host, task, run, facts, live, work, place]: Parameters<typeof settleAsTold>,
   failure: Failure,
 ): Promise<Settled> {
   const { used, evidence } = work.told;
@@ -170,7 +172,7 @@ async function settleAsFailed(
   const after = (await host.store.find(task.id)) as Task;
   try {
     await clearUp(host, after, facts, live, work);
-    await worktree?.leave(facts);
+    if (place !== null) await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
   } catch (cause) {
     if (isStoreFailure(cause)) throw cause;
     host.warn(`${task.id}: what ${run.id} left could not be cleared up: ${failureOf(cause).message}`);
@@ -187,10 +189,6 @@ const droppedOf = ({ graph, told, verdict }: Work): Readonly<Record<string, unkn
     told.evidence?.findings[0]?.message ??
     (verdict === 'reported' ? 'the agent says that it failed' : verdict),
 });
-
-/** Nobody has taken it away, and no person has to look at it first. */
-export const isAccepted = ({ status, reviewRequired, run: latest }: Task, run: Run): boolean =>
-  status === 'review' && !reviewRequired && latest?.id === run.id;
 
 /** At once, whatever its policy leaves of attempts: nothing was wrong with it. Somebody else's word about it, said meanwhile, stands. */
 export async function doAgain(
@@ -210,6 +208,12 @@ const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence
   artifacts,
   findings: [...findings, finding],
   verdict: 'contradicted',
+});
+
+/** Nothing is wrong with the work; it is not where it is wanted yet. */
+const unmerged = (evidence: Evidence, finding: Finding): Evidence => ({
+  ...evidence,
+  findings: [...evidence.findings, finding],
 });
 
 async function clearUp(host: Host, task: Task, facts: Facts, live: LiveRun, { verdict }: Work): Promise<void> {

@@ -96,12 +96,14 @@ export function earlierOf(records: readonly StoredRecord[], run: string): Earlie
   const ends = events.filter((event) => event.run === before);
   const end = ends.findLast(
     ({ type, detail }) =>
-      ['run.failed', 'run.expired', 'run.stopped'].includes(type) || (type === 'run.judged' && !detail?.['passed']),
+      ['run.failed', 'run.expired', 'run.stopped', 'merge.conflict'].includes(type) ||
+      (type === 'run.judged' && !detail?.['passed']),
   );
   if (end === undefined) return null;
   const { code, message, findings } = end.detail ?? {};
   const told = Array.isArray(findings) && findings.length > 0 ? findings.map(String) : [message ?? 'it left no result'];
-  return { code: typeof code === 'string' ? code : 'E_EVIDENCE', findings: told.map(String) };
+  const known = end.type === 'merge.conflict' ? 'E_MERGE_CONFLICT' : code;
+  return { code: typeof known === 'string' ? known : 'E_EVIDENCE', findings: told.map(String) };
 }
 
 function ofPhase(phase: Phase, number: number, of: number, passed: Passed, goesOn: boolean): string {

@@ -20,6 +20,8 @@ export interface Supervision {
   readonly startedAt: number;
   /** Says that Baton itself has to go. */
   readonly leaving: AbortSignal | undefined;
+  /** What its agent has to know of where it works. */
+  readonly note?: string | null;
 }
 
 export interface Failure {

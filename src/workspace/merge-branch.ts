@@ -22,6 +22,8 @@ interface MergeInput {
   readonly message: string;
   /** A person has said yes: changed submodules are merged too. */
   readonly isApproved: boolean;
+  /** Only looks whether something is in the way. */
+  readonly isDry?: boolean;
   /** Looks at a result that is more than the work itself, before the branch moves. A sentence where it must not. */
   check?(commit: string): Promise<string | null>;
 }
@@ -60,6 +62,7 @@ export async function mergeBranch(input: MergeInput): Promise<Merged> {
     const place = await checkoutOf(root, ref);
     const before = await whyWaits(root, branch, place, tip, commit);
     if (before !== null) return before;
+    if (input.isDry === true) return { kind: 'nothing' };
     if (joined.kind === 'joined' && checked !== joined.tree && input.check !== undefined) {
       const because = await input.check(commit);
       if (because !== null) return { kind: 'failed', because };

@@ -25,6 +25,8 @@ interface PreflightInput {
   /** Whether there is a terminal for an agent that can't do without one. */
   readonly hasTerminal: boolean;
   readonly dataDir: string;
+  /** The repository there, where it is known; else it is found by the folder. */
+  readonly git?: GitInfo | undefined;
 }
 
 interface ReadyInput {
@@ -60,7 +62,7 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   checkSystem(environment.os);
   checkShell(environment.shell);
   await checkPlace(workspace, dataDir);
-  const git = await gitInfo(workspace);
+  const git = input.git ?? (await gitInfo(workspace));
   checkSettings(git);
   checkBranch(environment.git_branch, git, workspace);
 

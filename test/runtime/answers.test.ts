@@ -59,7 +59,7 @@ function makeWorld(config: Config = CONFIG): World {
   const now = (): number => (at += 1_000);
   const store = openMemoryStore({ now });
   const merged: string[] = [];
-  const merge = async ({ id }: Task): Promise<null> => {
+  const mergeLinked = async ({ id }: Task): Promise<null> => {
     merged.push(id);
     return null;
   };
@@ -100,7 +100,7 @@ function makeWorld(config: Config = CONFIG): World {
     },
     inbox: () => waitingFor(store),
     answer: (id, status, more = {}, by = PERSON) =>
-      answerQuestion({ store, config, now, workspace: '/w', merge }, { id, status, ...more }, by),
+      answerQuestion({ store, config, now, workspace: '/w', mergeLinked }, { id, status, ...more }, by),
     find: async (id) => (await store.find(id)) as Task,
     async events(type) {
       const found: Readonly<Record<string, unknown>>[] = [];

@@ -33,8 +33,9 @@ export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | 
     );
   }
   if (to === 'done' && needsMerge(task)) {
-    if (task.merging !== null) return same(task.id);
-    accept(draft, task, draft.by.kind === 'person' ? 'person' : 'evidence');
+    const accepted = draft.by.kind === 'person' ? 'person' : 'evidence';
+    if (task.merging !== null && (task.merging.accepted === accepted || accepted === 'evidence')) return same(task.id);
+    accept(draft, task, accepted);
     return draft.decision(task.session, [task.id]);
   }
   const failed = to === 'ready' ? rootOfFailure(draft, task) : null;

@@ -81,7 +81,10 @@ async function withDependencies(
 }
 
 /** The work of the latest run before this one that left any. */
-async function earlierWork(root: string, task: Task): Promise<{ readonly ref: string; readonly commit: string } | null> {
+async function earlierWork(
+  root: string,
+  task: Task,
+): Promise<{ readonly ref: string; readonly commit: string } | null> {
   for (let number = task.runs - 1; number > 0; number -= 1) {
     const ref = runRef(runId(task.id, number));
     const commit = await commitAt(root, ref);

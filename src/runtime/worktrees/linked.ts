@@ -18,8 +18,7 @@ import { worktreeFolder } from '../places.ts';
 import { failureOf } from '../work.ts';
 import { oneByOne } from './one-by-one.ts';
 
-const isLinked = (path: string): boolean =>
-  lstatSync(join(path, '.git'), { throwIfNoEntry: false })?.isFile() === true;
+const isLinked = (path: string): boolean => lstatSync(join(path, '.git'), { throwIfNoEntry: false })?.isFile() === true;
 
 /** For a task of 0.1.0 that somebody accepts: what is still in its worktree is merged. What keeps it from that, else null. */
 export async function mergeLinked(host: Host, task: Task): Promise<Finding | null> {
@@ -46,10 +45,7 @@ export async function mergeLinked(host: Host, task: Task): Promise<Finding | nul
 }
 
 /** The folder that the worktree of a task of 0.1.0 was made of. */
-export async function folderOf(
-  { store, workspace }: Pick<Host, 'store' | 'workspace'>,
-  task: Task,
-): Promise<string> {
+export async function folderOf({ store, workspace }: Pick<Host, 'store' | 'workspace'>, task: Task): Promise<string> {
   if (task.workspace !== null) return task.workspace.path;
   const { environment } = (await taskMessage(store, task, workspace)).task;
   return resolveIn(workspace, environment.workspace_root);

@@ -2,6 +2,12 @@
 import type { TaskMessage } from '../../protocol/aop2/schema.ts';
 import { rebase } from '../../workspace/paths.ts';
 
+/** A branch need not be checked out to be worked on in a worktree. */
+export const withoutBranch = (message: TaskMessage): TaskMessage => ({
+  ...message,
+  task: { ...message.task, environment: { ...message.task.environment, git_branch: undefined } },
+});
+
 /** @param real where the folder that the TASK names really is: paths may be written either way */
 export function movedTo(message: TaskMessage, real: string, to: string): TaskMessage {
   const said = message.task.environment.workspace_root;

@@ -1,4 +1,4 @@
-/** Git locks what it writes: within one Baton, whatever makes, takes or merges worktrees is done one after the other. */
+/** Within one Baton merges are done one after the other: each has to be checked with those before it. */
 let last: Promise<unknown> = Promise.resolve();
 
 export function oneByOne<T>(work: () => Promise<T>): Promise<T> {

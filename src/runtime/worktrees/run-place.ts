@@ -16,7 +16,6 @@ import { worktreeFolder } from '../places.ts';
 import { type Base, baseFor, commitAt } from './base.ts';
 import { takeLinked } from './linked.ts';
 import { movedTo } from './moved.ts';
-import { oneByOne } from './one-by-one.ts';
 import { takeLeft } from './take-run.ts';
 import { placesIn } from './told-places.ts';
 
@@ -33,12 +32,15 @@ export interface RunPlace {
 
 export const worktreePath = (dir: string, taskId: string): string => join(worktreeFolder(dir), slugOf(taskId));
 
+/** Whether the branch of a task need not be the one that is checked out. */
+export const worksApart = ({ isolation }: Workspace): boolean => isolation === 'worktree' || isolation === 'parent';
+
 /** Null where the run works in the folder of its TASK. */
 export async function placeRun(host: Host, task: Task, run: Run, message: TaskMessage): Promise<RunPlace | null> {
   const { workspace } = task;
   if (workspace === null || workspace.repository === null) return null;
   if (workspace.isolation === 'parent') return inParent(host, task, run, message, workspace);
-  return workspace.isolation === 'worktree' ? oneByOne(() => ownWorktree(host, task, run, message, workspace)) : null;
+  return workspace.isolation === 'worktree' ? ownWorktree(host, task, run, message, workspace) : null;
 }
 
 async function ownWorktree(
@@ -144,9 +146,14 @@ async function inParent(
   const path = worktreePath(host.dir, parent.id);
   if (!existsSync(ownGitDir(path))) {
     // The folder of its parent is gone with its parent: it goes on from what that has made.
-    const own: Workspace = { ...workspace, isolation: 'worktree', merge: parent.workspace.merge, branch: parent.workspace.branch };
+    const own: Workspace = {
+      ...workspace,
+      isolation: 'worktree',
+      merge: parent.workspace.merge,
+      branch: parent.workspace.branch,
+    };
     const from: Task = { ...task, workspace: own, metadata: { ...task.metadata, handedFrom: parent.id } };
-    return oneByOne(() => ownWorktree(host, from, run, message, own));
+    return ownWorktree(host, from, run, message, own);
   }
   const head = parent.workspace.base;
   const own = ownGitDir(path);
@@ -159,12 +166,7 @@ async function inParent(
 }
 
 /** The place of a run that has one, as the journal tells it: for whoever judges or merges it later. Null where its folder is gone. */
-export async function reopenPlace(
-  host: Host,
-  task: Task,
-  run: Run,
-  message: TaskMessage,
-): Promise<RunPlace | null> {
+export async function reopenPlace(host: Host, task: Task, run: Run, message: TaskMessage): Promise<RunPlace | null> {
   const { workspace } = task;
   if (workspace === null) return null;
   if (workspace.isolation === 'parent') return inParent(host, task, run, message, workspace);
