@@ -140,7 +140,7 @@ async function settleAsTold(
               ...final,
             });
     await Promise.all([reported, judged]);
-    const { finding } = await mergeWork(host, task.id);
+    const { finding } = await mergeWork(host, task.id, isTaken);
     if (finding !== null) evidence = unmerged(evidence as Evidence, finding);
   }
   const after = (await host.store.find(task.id)) as Task;

@@ -60,7 +60,7 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   });
   // What it wrote into the graph rests on what does not hold.
   if (findings[0] !== undefined && answer.kind === 'changed') await takeBack(host, task, findings[0].message);
-  const merged = await mergeWork(host, task.id);
+  const merged = await mergeWork(host, task.id, true);
   await facts.written();
   return [...committed(answer), ...merged.events];
 }

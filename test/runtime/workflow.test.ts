@@ -179,8 +179,13 @@ test.each([['off'], ['auto']])(
     expect(world.read('src/out.txt')).toBe('out\n');
     expect(git(world, 'rev-parse', 'HEAD')).not.toBe(before);
     expect(git(world, 'status', '--porcelain')).toBe('');
-    expect(ran.told('run.worktree')).toMatchObject([{ merged: true, kept: false }]);
+    expect(ran.told('run.worktree')).toMatchObject([{ changed: true, gitlinks: [] }]);
+    expect(ran.told('merge.done')).toMatchObject([{ into: 'main', commit: git(world, 'rev-parse', 'HEAD') }]);
     expect(existsSync(`${world.dir}/worktrees/${ran.task.id}`)).toBe(false);
+    expect(git(world, 'for-each-ref', 'refs/baton')).toBe('');
+    expect(git(world, 'log', '-1', '--format=%an|%s|%(trailers:only)').trim()).toBe(
+      `test|${ran.task.title}|Baton-Task: ${ran.task.id}\nBaton-Agent: emma`,
+    );
   },
 );
 
@@ -192,8 +197,8 @@ test('a worktree of a task that fails is kept, and the tree of the user is as it
   expect(ran.task.status).toBe('deadletter');
   expect(world.read('README.md')).toBe('hello\n');
   expect(git(world, 'rev-parse', 'HEAD')).toBe(before);
-  expect(ran.told('run.worktree')).toMatchObject([{ merged: false, kept: true }]);
-  expect(git(world, 'show', `baton/${ran.task.id}:README.md`)).toBe('half');
+  expect(ran.told('run.worktree')).toMatchObject([{ changed: true }]);
+  expect(git(world, 'show', `refs/baton/runs/${ran.task.run?.id}:README.md`)).toBe('half');
 });
 
 test('a worktree is not made of a branch that the TASK was not written for', async () => {
@@ -213,7 +218,7 @@ test('a worktree is not made of a branch that the TASK was not written for', asy
   expect(existsSync(`${world.dir}/worktrees/${ran.task.id}`)).toBe(false);
 });
 
-const APART = { extensions: { x_worktree: true } };
+const APART = { extensions: { x_worktree: true, x_merge: 'always' } };
 
 test('CHAIN in worktrees: each begins with what the one before has made', async () => {
   const world = await makeWorld({ config: EMMA, git: true });
@@ -245,16 +250,24 @@ test('what cannot be merged is not done, and everybody is told where it is', asy
   const ran = await world.run(
     taskOf(world, { agent: 'emma', task: APART, policy: { max_retries: 3, retry_backoff_seconds: [0] } }),
   );
-  const where = `the work is on the branch baton/${ran.task.id} in ${world.dir}/worktrees/${ran.task.id}`;
-  // The agent could only do the same once more.
-  expect(ran.task).toMatchObject({ status: 'review', runs: 1, cause: { code: 'E_EVIDENCE' } });
+  const where = `it is the commit refs/baton/runs/${ran.task.run?.id}`;
+  // Nothing is wrong with the work: it stays accepted, and is merged as soon as the file is not in the way any more.
+  expect(ran.task).toMatchObject({ status: 'review', runs: 1, cause: { code: 'E_MERGE_WAITS' } });
+  expect(ran.task.cause?.message).toContain(`README.md changed in ${world.workspace} and is not committed`);
   expect(ran.task.cause?.message).toContain(where);
-  expect(ran.last.block).toContain('the work is not merged: there are uncommitted changes');
+  expect(ran.last.block).toContain('the work is not merged into main: README.md changed');
   expect(ran.last.block).not.toContain('[AOP:STATUS] success');
-  expect(ran.last.response).toMatchObject({ error_details: { code: 'E_EVIDENCE' } });
+  expect(ran.last.response).toMatchObject({ error_details: { code: 'E_MERGE_WAITS' } });
   expect(JSON.stringify(ran.last.response.error_details)).toContain(where);
   expect(world.read('README.md')).toBe('of a person\n');
-  expect(git(world, 'show', `baton/${ran.task.id}:README.md`)).toBe('new');
+  expect(git(world, 'show', `refs/baton/runs/${ran.task.run?.id}:README.md`)).toBe('new');
+  const records = (await world.store.history(ran.task.id)).length;
+  await recover(world.host);
+  expect((await world.store.history(ran.task.id)).length).toBe(records);
+  git(world, 'checkout', '-q', 'README.md');
+  await recover(world.host);
+  expect(await world.store.find(ran.task.id)).toMatchObject({ status: 'done', cause: null });
+  expect(world.read('README.md')).toBe('new\n');
 });
 
 test.each(['later', 'at work'])(
@@ -277,10 +290,8 @@ test.each(['later', 'at work'])(
     await working;
     await recover(world.host);
     const { told } = await world.ran(ran.task.id, []);
-    expect(told('run.worktree')).toMatchObject([
-      { merged: false, kept: true },
-      { merged: true, kept: false },
-    ]);
+    expect(told('merge.done')).toMatchObject([{ into: 'main' }]);
+    expect(told('task.accepted')).toMatchObject([{ by: 'person', into: 'main' }]);
     expect(existsSync(`${world.dir}/worktrees/${ran.task.id}`)).toBe(false);
   },
 );

@@ -35,8 +35,12 @@ export interface MergeResult {
 
 const NOTHING: MergeResult = { finding: null, events: [] };
 
-/** Merges a task that is accepted; does nothing for any other. */
-export async function mergeWork(host: Host, id: string): Promise<MergeResult> {
+/**
+ * Merges a task that is accepted; does nothing for any other.
+ *
+ * @param isTaken the work was taken just now; else what is in its folder is taken once more, for a person may have gone on with it
+ */
+export async function mergeWork(host: Host, id: string, isTaken = false): Promise<MergeResult> {
   const task = await host.store.find(id);
   if (task === undefined || task.merging === null || task.run === null || task.status !== 'review') return NOTHING;
   const { supervisor } = task.merging;
@@ -44,10 +48,15 @@ export async function mergeWork(host: Host, id: string): Promise<MergeResult> {
     supervisor !== null && supervisor.pid === host.supervisor.pid && supervisor.started === host.supervisor.started;
   const gone = isSupervisorGone(host, supervisor);
   if (supervisor !== null && !isOurs && !gone) return NOTHING;
-  return oneByOne(() => merge(host, task, task.run as Run, gone));
+  return oneByOne(() => merge(host, task, task.run as Run, { gone, isTaken }));
 }
 
-async function merge(host: Host, task: Task, run: Run, gone: boolean): Promise<MergeResult> {
+interface MergeHow {
+  readonly gone: boolean;
+  readonly isTaken: boolean;
+}
+
+async function merge(host: Host, task: Task, run: Run, { gone, isTaken }: MergeHow): Promise<MergeResult> {
   const before = task.cause?.code === 'E_MERGE_WAITS' ? await stillWaits(host, task, run) : null;
   // It waits as before: nothing new is to be written down.
   if (before !== null) return { finding: before, events: [] };
@@ -60,7 +69,7 @@ async function merge(host: Host, task: Task, run: Run, gone: boolean): Promise<M
     const { code, message } = began.refusal;
     return { finding: { code, message }, events: [] };
   }
-  const merged = await tryMerge(host, task, run);
+  const merged = await tryMerge(host, task, run, { isTaken });
   const said = SAID[merged.kind];
   const message = 'because' in merged ? sentence(task, run, merged.because) : '';
   const ended = await host.store.send({
@@ -109,30 +118,34 @@ const sentence = (task: Task, run: Run, because: string): string =>
 
 /** What keeps waiting work waiting, looked at without telling anybody; null where it may be merged now. */
 async function stillWaits(host: Host, task: Task, run: Run): Promise<Finding | null> {
-  const merged = await tryMerge(host, task, run, true);
+  const merged = await tryMerge(host, task, run, { isTaken: true, isDry: true });
   if (merged.kind !== 'waits') return null;
   return { code: 'E_MERGE_WAITS', message: sentence(task, run, merged.because) };
 }
 
 /** Whatever goes wrong is for a person; only a store that fails is thrown. */
-async function tryMerge(host: Host, task: Task, run: Run, isDry = false): Promise<Merged> {
+interface TryHow {
+  readonly isTaken: boolean;
+  readonly isDry?: boolean;
+}
+
+async function tryMerge(host: Host, task: Task, run: Run, how: TryHow): Promise<Merged> {
   try {
-    return await mergeRun(host, task, run, isDry);
+    return await mergeRun(host, task, run, how);
   } catch (cause) {
     if (isStoreFailure(cause)) throw cause;
     return { kind: 'person', because: failureOf(cause).message };
   }
 }
 
-async function mergeRun(host: Host, task: Task, run: Run, isDry: boolean): Promise<Merged> {
+async function mergeRun(host: Host, task: Task, run: Run, { isTaken, isDry = false }: TryHow): Promise<Merged> {
   const { workspace } = task;
   const info = workspace === null ? null : await gitInfo(workspace.path);
   if (workspace === null || workspace.branch === null || info === null)
     return { kind: 'person', because: `${workspace?.path ?? 'its folder'} is in no git repository any more` };
   const facts = createFacts(host.store, task.id, run.id);
   const place = await reopenPlace(host, task, run, await taskMessage(host.store, task, host.workspace));
-  // A person may have gone on with what is in the folder.
-  if (place?.worktree != null && !isDry) await takeRun(host, task, run, place, facts);
+  if (place !== null && !isTaken) await takeRun(host, task, run, place, facts);
   const work = await commitAt(info.root, runRef(run.id));
   if (work === null) return { kind: 'person', because: `the commit ${runRef(run.id)} is gone` };
   const worktree = place?.worktree ?? null;
