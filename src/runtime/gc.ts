@@ -17,7 +17,8 @@ import { readManifest, strangersIn, sweepSnapshots } from '../workspace/snapshot
 import { removeTree, toBytes, walkTree } from '../workspace/tree.ts';
 import { dropAside, mergedWorktree, removeAside, setWorktreeAside, slugOf } from '../workspace/worktree.ts';
 import { type Needs, needsOf } from './gc-needs.ts';
-import { folderOf as workspaceOf } from './worktrees/linked.ts';
+import { folderOf } from './worktrees/linked.ts';
+import { dropPrivate, isPrivate, setPrivateAside, whyNeeded } from './worktrees/unneeded.ts';
 
 export interface GcOptions {
   readonly store: Store;
@@ -57,7 +58,10 @@ interface Removable {
   drop(): Promise<string | null>;
 }
 
-const ASIDE = /^(.+)\.gone-[0-9a-f]{12}$/;
+const ASIDE = /^(.+)\.gone-[0-9a-f]{12}(?:\.git)?$/;
+/** How the name of Baton's own git directory for a worktree ends. */
+const OWN = '.git';
+const OWN_END = /\.git$/;
 const asideOf = (path: string): string => `${path}.gone-${newSuffix(6)}`;
 
 export async function collect(options: GcOptions): Promise<Collected> {
@@ -128,13 +132,17 @@ async function entriesIn(dir: string, folder: Entry['folder']): Promise<Entry[] 
   if (stat === null) return [];
   if (!stat.isDirectory()) return notFolder(stat);
   const names = (await readdir(join(dir, folder))).sort();
-  return names.map((name) => ({
-    folder,
-    name,
-    path: join(dir, folder, name),
-    shown: `${folder}/${name}`,
-    of: ASIDE.exec(name)?.[1] ?? name,
-  }));
+  // The git directory of Baton's own goes with the folder that it is for.
+  const isPart = (name: string): boolean => name.endsWith(OWN) && names.includes(name.slice(0, -OWN.length));
+  return names
+    .filter((name) => folder !== 'worktrees' || !isPart(name))
+    .map((name) => ({
+      folder,
+      name,
+      path: join(dir, folder, name),
+      shown: `${folder}/${name}`,
+      of: (ASIDE.exec(name)?.[1] ?? name).replace(folder === 'worktrees' ? OWN_END : '', ''),
+    }));
 }
 
 const lookAt = (path: string): Promise<Stats | null> =>
@@ -155,9 +163,11 @@ async function judge(options: GcOptions, needs: Needs, entry: Entry): Promise<Re
   if (stat === null) return null;
   if (!stat.isDirectory()) return notFolder(stat);
   // It was judged when it was set aside.
-  if (entry.of !== entry.name) return leftover(options, task, entry);
+  if (ASIDE.test(entry.name)) return leftover(options, task, entry);
   const why = whyKept(task, options) ?? needs.tasks.get(task.id) ?? null;
   if (why !== null) return why;
+  // Its folder is gone: a Baton died between the two.
+  if (entry.of !== entry.name) return leftover(options, task, entry);
   if (entry.folder === 'logs') return needs.runs.get(entry.name) ?? (await ofLog(entry));
   return entry.folder === 'snapshots' ? ofSnapshots(entry) : ofWorktree(options, task, entry);
 }
@@ -223,8 +233,9 @@ async function ofSnapshots(entry: Entry): Promise<Removable | string> {
 }
 
 async function ofWorktree(options: GcOptions, task: Task, entry: Entry): Promise<Removable | string> {
+  if (isPrivate(entry.path)) return ofPrivate(options, task, entry);
   const folder = join(options.dir, entry.folder);
-  const found = await mergedWorktree({ repo: await workspaceOf(options, task), taskId: task.id, folder });
+  const found = await mergedWorktree({ repo: await folderOf(options, task), taskId: task.id, folder });
   if ('needed' in found) return found.needed;
   let { worktree } = found;
   return {
@@ -237,6 +248,18 @@ async function ofWorktree(options: GcOptions, task: Task, entry: Entry): Promise
   };
 }
 
+async function ofPrivate({ store }: GcOptions, task: Task, entry: Entry): Promise<Removable | string> {
+  const needed = await whyNeeded(store, task);
+  if (needed !== null) return needed;
+  const aside = asideOf(entry.path);
+  return {
+    entry,
+    bytes: await sizeOf(entry.path),
+    aside: () => setPrivateAside(entry.path, aside),
+    drop: () => dropPrivate(aside),
+  };
+}
+
 /** One that was set aside by a Baton that died before it was removed. */
 async function leftover(options: GcOptions, task: Task, entry: Entry): Promise<Removable> {
   return {
@@ -244,9 +267,10 @@ async function leftover(options: GcOptions, task: Task, entry: Entry): Promise<R
     bytes: await sizeOf(entry.path),
     aside: async () => {},
     async drop() {
-      if (entry.folder === 'worktrees')
-        return removeAside(await workspaceOf(options, task), entry.path, `baton/${entry.of}`);
+      if (entry.folder === 'worktrees' && !(isPrivate(entry.path) || OWN_END.test(entry.name)))
+        return removeAside(await folderOf(options, task), entry.path, `baton/${entry.of}`);
       await removeTree(toBytes(entry.path));
+      if (entry.folder === 'worktrees') await removeTree(toBytes(`${entry.path}${OWN}`));
       return null;
     },
   };

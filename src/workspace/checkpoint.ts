@@ -10,6 +10,7 @@ import { BatonError } from '../core/errors.ts';
 import { type GitInfo, git, gitBytes, gitText } from './git.ts';
 import { repositoryOf, underWay } from './git-state.ts';
 import { notBelow, notNested } from './left-out.ts';
+import { RESERVED } from './run-refs.ts';
 import { type Bytes, toText } from './tree.ts';
 import { entriesOf, inScope, lookAtTree, type Scope, SUBMODULE, scopeOf } from './working-tree.ts';
 import { slugOf } from './worktree.ts';
@@ -47,7 +48,11 @@ const MOST_TRIES = 20;
 const OURS = 'refs/baton/';
 
 /** The refs of a session's checkpoints are below this. */
-export const checkpointRefs = (session: string): string => `${OURS}${slugOf(session)}`;
+export function checkpointRefs(session: string): string {
+  const slug = slugOf(session);
+  // Those names are no session's, and a session may have any.
+  return `${OURS}${RESERVED.includes(slug) ? slugOf(`${session}/`) : slug}`;
+}
 
 /** Takes a checkpoint under a ref that the caller names. */
 export function takeCheckpoint(input: CheckpointInput): Promise<TakenCheckpoint>;

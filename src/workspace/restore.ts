@@ -9,7 +9,7 @@
 import { BatonError, messageOf } from '../core/errors.ts';
 import { counted } from '../core/words.ts';
 import { commitOf, pathIn } from './checkpoint.ts';
-import { git, gitText } from './git.ts';
+import { type GitInfo, git, gitText } from './git.ts';
 import { openBlobs } from './git-objects.ts';
 import { putEntry, removeMade } from './restore-files.ts';
 import {
@@ -22,6 +22,7 @@ import {
   type Sorted,
   sortOut,
 } from './restore-plan.ts';
+import { heldRef } from './run-refs.ts';
 import { entriesOf, lookAtTree, type TreeEntry, type WorkingTree } from './working-tree.ts';
 
 export type { Refusal } from './restore-plan.ts';
@@ -142,12 +143,24 @@ export async function rollBackTo(
       throw new BatonError('E_PERMISSION_DENIED', questions.join('; '), 'roll back with `force` if that is meant');
     }
     const kept = await keep(input, ground, sorted, now);
+    const held = await holdMerges(ground.scope.info, sorted);
     await apply(ground, sorted, kept);
     const restored = [...plan.restored, ...plan.recreated].sort();
-    return { restored, removed: plan.removed, kept, notes: notesOf(plan) };
+    return { restored, removed: plan.removed, kept, notes: [...notesOf(plan), ...held] };
   } finally {
     await now.close();
   }
+}
+
+/**
+ * What goes back differs from the branch. Until a person commits or discards that, nothing is merged into the branch (`merge-branch.ts`): a
+ * merge would mix with it.
+ */
+async function holdMerges({ root, branch, head }: GitInfo, sorted: Sorted): Promise<string[]> {
+  const { restored, recreated, removed } = sorted;
+  if (branch === null || head === null || restored.length + recreated.length + removed.length === 0) return [];
+  await gitText(root, ['update-ref', heldRef(branch), head]);
+  return [`merges into ${branch} wait until what differs from it now is committed or discarded`];
 }
 
 function notesOf({ left, submodules }: Pick<RollbackPlan, 'left' | 'submodules'>): string[] {

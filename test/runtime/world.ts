@@ -109,7 +109,7 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
   const host = await openHost({
     store,
     dir,
-    config: configOf(options.config ?? {}),
+    config: configOf(inPlace(options.config ?? {})),
     environment: { PATH: `${bin}:${process.env['PATH'] ?? '/usr/bin:/bin'}`, HOME: home, ...options.environment },
     workspace,
     warn: (text) => void warnings.push(text),
@@ -193,6 +193,12 @@ export async function makeWorld(options: WorldOptions = {}): Promise<World> {
   worlds.push(world);
   return world;
 }
+
+/** Tasks that say nothing work in the workspace itself, where most tests look; those of worktrees say so. */
+const inPlace = ({ defaults, ...config }: { defaults?: object }): object => ({
+  ...config,
+  defaults: { isolation: 'shared', ...defaults },
+});
 
 export function makeRepository(folder: string): void {
   mkdirSync(folder, { recursive: true });
