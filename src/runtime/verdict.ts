@@ -14,6 +14,7 @@ import { type Found, lookAgain } from './look-again.ts';
 import { committed } from './routed.ts';
 import { doAgain } from './settle.ts';
 import { isSupervisorGone } from './supervisors.ts';
+import { inLinked, mergeLinked } from './worktrees/linked.ts';
 import { mergeWork } from './worktrees/merge-work.ts';
 import { reopenPlace } from './worktrees/run-place.ts';
 import { takeRun, whyUntaken } from './worktrees/take-run.ts';
@@ -36,14 +37,18 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   ]);
   const said = envelopeOf(task, { envelope, body }, host.workspace);
   const place = await reopenPlace(host, task, run, said);
-  const message = place?.message ?? said;
+  const linked = await inLinked(host, task, said);
+  const message = place?.message ?? linked ?? said;
   const before = foundBefore(history, run);
   const seen =
     before === null
       ? await lookAgain(host, task, run, { message, git: place?.git }, history, facts)
       : { findings: before, verdict: 'contradicted' as const };
   const untaken = place === null ? null : await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
-  const findings = untaken === null ? seen.findings : [...seen.findings, untaken];
+  const mayMerge = linked !== null && seen.findings.length === 0 && run.outcome === 'done' && !task.reviewRequired;
+  const unmerged = mayMerge ? await mergeLinked(host, task) : null;
+  const late = untaken ?? unmerged;
+  const findings = late === null ? seen.findings : [...seen.findings, late];
   await facts.written();
   const answer = await host.store.send({
     message: {
@@ -53,8 +58,8 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
       findings: findings.map(({ message }) => message),
       supervisor: host.supervisor,
       ...(findings[0] === undefined ? {} : { code: findings[0].code }),
-      ...(untaken !== null || seen.verdict === undefined ? {} : { verdict: seen.verdict }),
-      ...(untaken === null ? {} : { final: true }),
+      ...(late !== null || seen.verdict === undefined ? {} : { verdict: seen.verdict }),
+      ...(late === null ? {} : { final: true }),
     },
     by: RUNTIME,
   });

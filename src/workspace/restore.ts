@@ -9,7 +9,7 @@
 import { BatonError, messageOf } from '../core/errors.ts';
 import { counted } from '../core/words.ts';
 import { commitOf, pathIn } from './checkpoint.ts';
-import { type GitInfo, git, gitText } from './git.ts';
+import { git, gitText } from './git.ts';
 import { openBlobs } from './git-objects.ts';
 import { putEntry, removeMade } from './restore-files.ts';
 import {
@@ -143,8 +143,7 @@ export async function rollBackTo(
       throw new BatonError('E_PERMISSION_DENIED', questions.join('; '), 'roll back with `force` if that is meant');
     }
     const kept = await keep(input, ground, sorted, now);
-    const held = await holdMerges(ground.scope.info, sorted);
-    await apply(ground, sorted, kept);
+    const held = await applyHeld(ground, sorted, kept);
     const restored = [...plan.restored, ...plan.recreated].sort();
     return { restored, removed: plan.removed, kept, notes: [...notesOf(plan), ...held] };
   } finally {
@@ -153,14 +152,21 @@ export async function rollBackTo(
 }
 
 /**
- * What goes back differs from the branch. Until a person commits or discards that, nothing is merged into the branch (`merge-branch.ts`): a
- * merge would mix with it.
+ * Goes back, and holds merges into the branch (`merge-branch.ts`) where that leaves its checkout changed: a merge would mix with it. The hold
+ * comes first, so that it is there also where Baton dies on the way; a checkout that is clean again takes it away.
  */
-async function holdMerges({ root, branch, head }: GitInfo, sorted: Sorted): Promise<string[]> {
+async function applyHeld(ground: Ground, sorted: Sorted, kept: string | null): Promise<string[]> {
+  const { root, branch, head } = ground.scope.info;
   const { restored, recreated, removed } = sorted;
-  if (branch === null || head === null || restored.length + recreated.length + removed.length === 0) return [];
-  await gitText(root, ['update-ref', heldRef(branch), head]);
-  return [`merges into ${branch} wait until what differs from it now is committed or discarded`];
+  const isHeld = branch !== null && head !== null && restored.length + recreated.length + removed.length > 0;
+  if (isHeld) await gitText(root, ['update-ref', heldRef(branch), head]);
+  await apply(ground, sorted, kept);
+  if (!isHeld) return [];
+  const args = ['status', '--porcelain', '--untracked-files=no', '--ignore-submodules=dirty'];
+  if ((await gitText(root, args)) !== '')
+    return [`merges into ${branch} wait until what differs from it now is committed or discarded`];
+  await git(root, ['update-ref', '-d', heldRef(branch)]);
+  return [];
 }
 
 function notesOf({ left, submodules }: Pick<RollbackPlan, 'left' | 'submodules'>): string[] {

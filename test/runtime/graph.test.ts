@@ -342,26 +342,29 @@ ${print(`${nodeText({ id: 'b_1', from: 'a_1' })}\n${outputText('b_1', 'user')}`)
     expect((await nodes(world)).map(({ id }) => id).sort()).toEqual(['a_1', 'b_1']);
   });
 
-  test('a merge that is refused takes it back', async () => {
+  test('a conflict takes it back, and the run on the newest commit says it anew', async () => {
     const world = await makeWorld({
       git: true,
       config: {
         defaults: { sandbox: 'off' },
         agents: {
           one: sh(
-            `cat >/dev/null; echo mine > README.md; echo theirs > "$USERS_README"\n${print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`)}`,
-            { env: ['USERS_README'] },
+            `cat >/dev/null; case $BATON_RUN_ID in *-r1) cd "$USERS"; echo theirs > README.md; git commit -q -am x; cd - >/dev/null;; esac; echo mine > README.md\n${print(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`)}`,
+            { env: ['USERS'] },
           ),
           two: sh('true'),
         },
       },
     });
-    (world.host.environment as Record<string, string>)['USERS_README'] = world.path('README.md');
-    const ran = await world.run(taskOf(world, { agent: 'one', task: { extensions: { x_worktree: true } } }));
-    expect(ran.task).toMatchObject({ status: 'review' });
-    expect(ran.task.cause?.message).toMatch(/not merged/);
-    expect((await nodeOf(world, 'a_1')).stale?.because).toMatch(/not merged/);
-    expect((await tasks(world)).map(({ status }) => status)).toEqual(['review', 'cancelled']);
+    (world.host.environment as Record<string, string>)['USERS'] = world.workspace;
+    const extensions = { x_worktree: true, x_merge: 'always' };
+    const ran = await world.run(taskOf(world, { agent: 'one', task: { extensions } }));
+    expect(ran.task).toMatchObject({ status: 'done', runs: 2 });
+    expect(ran.told('merge.conflict')).toMatchObject([{ message: expect.stringMatching(/not merged into main/) }]);
+    expect(await nodeOf(world, 'a_1')).toMatchObject({ stale: null, run: `${ran.task.id}-r2` });
+    // The next stage of the first run was called off; the second run made another.
+    expect((await tasks(world)).map(({ status }) => status).slice(0, 2)).toEqual(['done', 'cancelled']);
+    expect(await tasks(world)).toHaveLength(3);
   });
 });
 

@@ -598,8 +598,9 @@ test('what a run is known to have used when Baton died is the cost of its task',
 test('one task that cannot be finished does not keep Baton from the others', async () => {
   const world = await makeWorld(AGENTS);
   world.write('out.txt', 'made');
-  // There is no repository.
+  // A worktree as 0.1.0 made it, of a repository that is not there.
   const stuck = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+  world.write(join(world.dir, 'worktrees', stuck.id, '.git'), 'gitdir: /nowhere\n');
   const fine = await reportedBy(world, deadSupervisor(), { task: OUT });
   const cancelled = await claimedBy(world, deadSupervisor(), { task: OUT });
   await ask(world, { type: 'task.cancel', id: cancelled.id });
@@ -628,16 +629,19 @@ test('ABORT_SESSION: what Baton did not come to is done by the next one', async 
 
 test.each([
   ['done', null],
-  ['review', 'E_EVIDENCE'],
-])('a report from a worktree that nobody judged: it is merged first, and that decides (%s)', async (status, code) => {
-  const world = await makeWorld({ ...AGENTS, git: true });
-  const task = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
-  const folder = join(world.dir, 'worktrees');
-  const { path } = await openWorktree({ repo: world.workspace, taskId: task.id, folder });
-  writeFileSync(join(path, 'out.txt'), 'made');
-  if (code !== null) world.write('README.md', 'of a person');
-  await recover(world.host);
-  const after = await now(world, task);
-  expect([after.status, after.cause?.code ?? null]).toEqual([status, code]);
-  expect(world.read('out.txt')).toBe(code === null ? 'made' : null);
-});
+  ['review', 'E_MERGE_REFUSED'],
+])(
+  'a report from a worktree of 0.1.0 that nobody judged: it is merged first, and that decides (%s)',
+  async (status, code) => {
+    const world = await makeWorld({ ...AGENTS, git: true });
+    const task = await reportedBy(world, deadSupervisor(), { task: { ...OUT, extensions: { x_worktree: true } } });
+    const folder = join(world.dir, 'worktrees');
+    const { path } = await openWorktree({ repo: world.workspace, taskId: task.id, folder });
+    writeFileSync(join(path, 'out.txt'), 'made');
+    if (code !== null) world.write('README.md', 'of a person');
+    await recover(world.host);
+    const after = await now(world, task);
+    expect([after.status, after.cause?.code ?? null]).toEqual([status, code]);
+    expect(world.read('out.txt')).toBe(code === null ? 'made' : null);
+  },
+);

@@ -28,7 +28,7 @@ const order = (world: World, extensions: object = {}, more: Partial<TaskMessage[
 
 const ALWAYS = { x_merge: 'always' };
 
-const approve = (world: World, id: string, status: 'approved' | 'rejected' | 'needs_changes' = 'approved') =>
+const approve = (world: World, id: string, status: 'approved' | 'rejected' | 'changes_requested' = 'approved') =>
   answerQuestion(answerParts(world.host), { id, status }, PERSON);
 
 const find = async (world: World, id: string): Promise<Task> => (await world.store.find(id)) as Task;
@@ -161,7 +161,7 @@ test('a run after changes were asked for starts from the newest commit with its 
   const { id } = ran.task;
   expect(ran.task.status).toBe('review');
   commitFile(world, 'theirs.txt', 'x\n');
-  await approve(world, id, 'needs_changes');
+  await approve(world, id, 'changes_requested');
   const { workOn } = await import('../../src/runtime/scheduler.ts');
   const leaving = new AbortController().signal;
   await workOn(world.host, { only: [id], parallel: 1, untilEmpty: true, leaving });

@@ -21,10 +21,13 @@ import { gitInfo } from '../../src/workspace/git.ts';
 import { openBlobs } from '../../src/workspace/git-objects.ts';
 import { planRollback, type RollbackPlan, type RolledBack, rollBackTo } from '../../src/workspace/restore.ts';
 import { putEntry, removeMade } from '../../src/workspace/restore-files.ts';
+import { heldRef } from '../../src/workspace/run-refs.ts';
 import { scopeOf } from '../../src/workspace/working-tree.ts';
 import { gitIn, plantHooks, repository, tempFolder, userState, write } from './helpers.ts';
 
 const ODD = 'odd \'n" \n\\ -n\u00e4me';
+const held = (branch: string): string =>
+  `merges into ${branch} wait until what differs from it now is committed or discarded`;
 const KEEP = 'refs/baton/s/kept_001';
 
 const take = (workspace: string, onBranch = false): Promise<TakenCheckpoint> =>
@@ -132,8 +135,9 @@ describe('a rollback', () => {
       restored: [...planned.restored, ...planned.recreated].sort(),
       removed: planned.removed,
       kept: KEEP,
-      notes: [],
+      notes: [held('main')],
     });
+    expect(gitIn(repo, 'rev-parse', heldRef('main'))).toBe(gitIn(repo, 'rev-parse', 'main'));
     expect(picture(repo)).toEqual({
       ...before,
       '/keep.log': '644 log\nmore\n',
@@ -208,7 +212,7 @@ describe('a rollback', () => {
     await expect(back(repo, checkpoint)).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
     expect(userState(repo)).toBe(user);
     const done = await back(repo, checkpoint, { force: true });
-    expect(done).toEqual({ restored: ['a.txt'], removed: ['b.txt'], kept: null, notes: [] });
+    expect(done).toEqual({ restored: ['a.txt'], removed: ['b.txt'], kept: null, notes: [held('main')] });
     expect(readFileSync(join(repo, 'a.txt'), 'utf8')).toBe('one\n');
     expect(gitIn(repo, 'log', '--format=%s', 'main').trim().split('\n')).toEqual(['second', 'first']);
   });
@@ -248,7 +252,7 @@ describe('a rollback', () => {
       restored: ['a.txt'],
       removed: ['deep/new.txt'],
       kept: keepRef,
-      notes: [],
+      notes: [held('side')],
     });
     expect(picture(tree)).toMatchObject({
       '/sub/a.txt': '644 a\n',
@@ -338,6 +342,7 @@ describe('a rollback', () => {
     expect(done).toMatchObject({ restored: ['a.txt'], removed: [] });
     expect(done.notes).toEqual([
       `the submodule lib was at ${was.slice(0, 12)} and is at ${is.slice(0, 12)}: it is left as it is`,
+      held('main'),
     ]);
     expect(gitIn(join(repo, 'lib'), 'rev-parse', 'HEAD').trim()).toBe(is);
     expect(readFileSync(join(repo, 'lib/new.txt'), 'utf8')).toBe('n\n');

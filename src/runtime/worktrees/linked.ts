@@ -6,6 +6,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
 import { runId, type Task } from '../../core/task.ts';
+import type { TaskMessage } from '../../protocol/aop2/schema.ts';
 import { type GitInfo, gitText } from '../../workspace/git.ts';
 import { resolveIn } from '../../workspace/paths.ts';
 import { runRef } from '../../workspace/run-refs.ts';
@@ -16,6 +17,7 @@ import { createFacts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { worktreeFolder } from '../places.ts';
 import { failureOf } from '../work.ts';
+import { movedTo } from './moved.ts';
 import { oneByOne } from './one-by-one.ts';
 
 const isLinked = (path: string): boolean => lstatSync(join(path, '.git'), { throwIfNoEntry: false })?.isFile() === true;
@@ -42,6 +44,14 @@ export async function mergeLinked(host: Host, task: Task): Promise<Finding | nul
   host.warn(`${task.id}: ${result.reason}`);
   await facts.written();
   return result.unmerged ? { code: 'E_MERGE_REFUSED', message: `the work is not merged: ${result.reason}` } : null;
+}
+
+/** The TASK of a run that 0.1.0 let work in a linked worktree, with its paths there; null where that is not so. */
+export async function inLinked(host: Host, task: Task, message: TaskMessage): Promise<TaskMessage | null> {
+  const folder = worktreeFolder(host.dir);
+  if (task.workspace !== null || !isLinked(join(folder, slugOf(task.id)))) return null;
+  const real = await folderOf(host, task);
+  return movedTo(message, real, (await openWorktree({ repo: real, taskId: task.id, folder })).workspace);
 }
 
 /** The folder that the worktree of a task of 0.1.0 was made of. */
