@@ -14,7 +14,7 @@ import { type GitAnswer, git, gitText, quoteAlternate, quotePath } from './git.t
 import { underWay } from './git-state.ts';
 import { asAuthor, authorOf } from './private-settings.ts';
 import { copyIndex, objectFolders, ownEnvironment, type PrivateWorktree, privateHead } from './private-worktree.ts';
-import { runRef } from './run-refs.ts';
+import { baseRef, runRef } from './run-refs.ts';
 import { at, raw, toBytes } from './tree.ts';
 import { unbundle } from './unbundle.ts';
 
@@ -152,20 +152,19 @@ async function bringOver(
   run: Run,
   commit: string,
 ): Promise<void> {
-  const ref = runRef(id);
-  if (commit === start) {
-    await gitText(repo.root, ['update-ref', ref, commit]);
-    return;
+  if (commit !== start) {
+    const bundle = join(own, 'work.bundle');
+    await said(run, ['update-ref', 'refs/baton/work', commit]);
+    await said(run, ['bundle', 'create', '-q', bundle, 'refs/baton/work', `^${base}`, `^${start}`]);
+    try {
+      await unbundle(repo.root, bundle, commit);
+    } finally {
+      await rm(bundle, { force: true });
+    }
   }
-  const bundle = join(own, 'work.bundle');
-  await said(run, ['update-ref', 'refs/baton/work', commit]);
-  await said(run, ['bundle', 'create', '-q', bundle, 'refs/baton/work', `^${base}`, `^${start}`]);
-  try {
-    await unbundle(repo.root, bundle, commit);
-  } finally {
-    await rm(bundle, { force: true });
-  }
-  await gitText(repo.root, ['update-ref', ref, commit]);
+  await gitText(repo.root, ['update-ref', runRef(id), commit]);
+  // The result holds its start.
+  await git(repo.root, ['update-ref', '-d', baseRef(id)]);
 }
 
 /** Of raw lines of `diff-tree -z`, the paths at which a submodule or a repository was added, changed or removed. */
