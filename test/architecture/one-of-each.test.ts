@@ -50,6 +50,9 @@ const SINGLES: readonly Single[] = [
       'workspace/restore-files.ts': 'paths that are bytes, and links as well as files',
       'runtime/inbox.ts': 'it moves what people put there',
       'runtime/gc.ts': 'it gives a folder that is to go another name',
+      'runtime/worktrees/unneeded.ts': 'it gives a folder that is to go another name',
+      'runtime/worktrees/take-run.ts': 'it puts a folder out of the way whose work could not be taken',
+      'workspace/move-checkout.ts': "git's index, under git's own lock",
     },
   },
   {

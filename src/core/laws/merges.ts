@@ -10,7 +10,7 @@ import type { TaskMessage } from './messages.ts';
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 
 /** So many times a task is run again because its work did not merge; then a person has to look. */
-export const MOST_CONFLICTS = 3;
+const MOST_CONFLICTS = 3;
 
 /** Whether a task is done only when its work is in its branch. */
 export const needsMerge = ({ workspace, run }: Pick<Task, 'workspace' | 'run'>): boolean =>

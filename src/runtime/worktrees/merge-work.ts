@@ -26,7 +26,7 @@ import { oneByOne } from './one-by-one.ts';
 import { reopenPlace, worktreePath } from './run-place.ts';
 import { messageFor, takeRun } from './take-run.ts';
 
-export interface MergeResult {
+interface MergeResult {
   /** What keeps the work out of its branch; null where it is in, or was never on its way. */
   readonly finding: Finding | null;
   /** The names of the events that were recorded. */

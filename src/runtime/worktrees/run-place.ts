@@ -177,7 +177,7 @@ export async function reopenPlace(host: Host, task: Task, run: Run, message: Tas
 }
 
 /** The worktree of a run, if its folder is there and is that run's. */
-export async function worktreeOf(host: Host, task: Task, run: string): Promise<PrivateWorktree | null> {
+async function worktreeOf(host: Host, task: Task, run: string): Promise<PrivateWorktree | null> {
   const told = placesIn(await host.store.history(task.id), task.id).at(-1);
   const path = worktreePath(host.dir, task.id);
   if (told === undefined || told.run !== run || !existsSync(ownGitDir(path))) return null;

@@ -1,7 +1,7 @@
 /** The worktrees that the runs of a task had, as the journal tells it. */
 import type { StoredRecord } from '../../core/store.ts';
 
-export interface ToldPlace {
+interface ToldPlace {
   readonly run: string;
   /** The top of the user's repository. */
   readonly root: string;
