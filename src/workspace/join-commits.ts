@@ -5,7 +5,7 @@
 import { BatonError } from '../core/errors.ts';
 import { git, gitText } from './git.ts';
 
-export type Joined =
+type Joined =
   /** One of the two holds all of the other. */
   | { readonly kind: 'held'; readonly commit: string }
   | { readonly kind: 'joined'; readonly tree: string }

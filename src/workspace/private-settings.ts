@@ -14,7 +14,7 @@ const COPIED = new Set([
 ]);
 
 /** Who commits, as git knows it in this repository. */
-export interface Author {
+interface Author {
   readonly name: string;
   readonly email: string;
 }
@@ -46,7 +46,7 @@ async function settingsOf(root: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-export interface PrivateSettings {
+interface PrivateSettings {
   /** The text of `config`. */
   readonly config: string;
   /** The texts of `info/exclude` and `info/attributes`. */

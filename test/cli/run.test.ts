@@ -454,7 +454,7 @@ describe('a person says what becomes of a task in review', () => {
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('before');
   });
 
-  test('done is merged first, and refused where that cannot be', async () => {
+  test('what is moved to done is done once it is merged, and waits where a file is in the way', async () => {
     writeFileSync(join(dir, '.gitignore'), '.baton/\n');
     writeFileSync(join(dir, 'README.md'), 'hello\n');
     git('init', '-q', '-b', 'main', '.');
@@ -467,15 +467,15 @@ describe('a person says what becomes of a task in review', () => {
     git('commit', '-q', '-m', 'first');
     const extensions = { x_worktree: true, x_human_review_required: true };
     expect((await run(task('good', { extensions }))).exit).toBe(3);
-    writeFileSync(join(dir, 'README.md'), 'by hand\n');
-    const refused = await batonHere(['task', 'move', await idOf(), 'done'], '', dir);
-    expect([refused.exit, refused.err]).toEqual([
-      1,
-      expect.stringMatching(/not merged: there are uncommitted changes/),
-    ]);
-    expect(existsSync(join(dir, 'out.txt'))).toBe(false);
-    git('checkout', '-q', 'README.md');
-    expect((await batonHere(['task', 'move', await idOf(), 'done'], '', dir)).exit).toBe(0);
+    writeFileSync(join(dir, 'out.txt'), 'by hand\n');
+    const id = await idOf();
+    const waits = await batonHere(['task', 'move', id, 'done'], '', dir);
+    expect([waits.exit, waits.err]).toEqual([3, expect.stringMatching(/not merged into main: out\.txt changed in/)]);
+    expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('by hand\n');
+    const why = JSON.parse((await batonHere(['why', id, '--json'], '', dir)).out) as { waitsFor: object[] };
+    expect(why.waitsFor).toMatchObject([{ for: 'merge', branch: 'main' }]);
+    rmSync(join(dir, 'out.txt'));
+    expect((await batonHere(['approve', id], '', dir)).exit).toBe(0);
     expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('done\n');
   });
 });

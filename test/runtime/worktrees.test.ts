@@ -337,6 +337,50 @@ test('a child works in the worktree of its parent', async () => {
   expect([world.read('parent.txt'), world.read('child.txt')]).toEqual(['parent\n', 'parent\n']);
 });
 
+test('a child with a worktree of its own starts from the files of its parent, which merges its branch', async () => {
+  const world = await makeWorld({ config: EMMA, git: true });
+  emma(
+    world,
+    'case $BATON_RUN_ID in',
+    '*-001-r1) echo parent > parent.txt; touch $HOME/parent-ready; I=0',
+    '  while [ ! -e $HOME/child-done ] && [ $I -lt 3000 ]; do sleep 0.02; I=$((I+1)); done',
+    '  git add parent.txt; git commit -q -m parent',
+    '  git merge -q --no-edit -X theirs $(cat $HOME/child-done) > merge.txt 2>&1; echo $? >> merge.txt;;',
+    '*) cat parent.txt > child.txt;; esac',
+    REPORT_DONE,
+  );
+  const [parent] = await world.add(order(world, ALWAYS));
+  const { workOn } = await import('../../src/runtime/scheduler.ts');
+  const leaving = new AbortController();
+  const working = workOn(world.host, { parallel: 2, untilEmpty: false, leaving: leaving.signal });
+  await until('the parent works', () => existsSync(join(world.home, 'parent-ready')));
+  const message = order(world, ALWAYS);
+  const answer = await world.store.send({
+    message: {
+      type: 'task.add',
+      tasks: [
+        {
+          title: 'child',
+          parentId: parent?.id ?? '',
+          routing: { agent: 'emma' },
+          texts: { 'inputs/task.json': JSON.stringify(message) },
+        },
+      ],
+    },
+    by: PERSON,
+  });
+  const child = answer.kind === 'changed' ? (answer.tasks[0]?.id ?? '') : '';
+  const ref = join(world.workspace, '.git/refs/heads/baton', child);
+  await until('the child is done', () => existsSync(ref));
+  world.write(join(world.home, 'child-done'), git(world, 'rev-parse', `baton/${child}`));
+  await until('the parent is merged', () => world.read('merge.txt') !== null);
+  leaving.abort();
+  await working;
+  expect(world.read('merge.txt')).toBe('0\n');
+  expect([world.read('parent.txt'), world.read('child.txt')]).toEqual(['parent\n', 'parent\n']);
+  expect(await find(world, child)).toMatchObject({ status: 'done', workspace: { merge: 'never' } });
+});
+
 test('the folder of a task that was merged is gone, also where Baton died before it was removed', async () => {
   const world = await makeWorld({ config: EMMA, git: true });
   emma(world, 'echo new > README.md', REPORT_DONE);

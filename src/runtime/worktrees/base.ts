@@ -18,8 +18,15 @@ export interface Base {
   readonly earlier: { readonly ref: string; readonly carried: boolean; readonly why: string | null } | null;
 }
 
-export async function baseFor(host: Host, task: Task, info: GitInfo, { branch, path }: Workspace): Promise<Base> {
-  const tip = branch === null ? info.head : await commitAt(info.root, `refs/heads/${branch}`);
+/** @param snapshot what a child starts from in place of the branch: the files of its parent */
+export async function baseFor(
+  host: Host,
+  task: Task,
+  info: GitInfo,
+  { branch, path }: Workspace,
+  snapshot: string | null,
+): Promise<Base> {
+  const tip = snapshot ?? (branch === null ? info.head : await commitAt(info.root, `refs/heads/${branch}`));
   if (tip === null) {
     throw new BatonError(
       'E_FILE_NOT_FOUND',

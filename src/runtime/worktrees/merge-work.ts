@@ -22,8 +22,9 @@ import { committed } from '../routed.ts';
 import { isSupervisorGone } from '../supervisors.ts';
 import { failureOf, isStoreFailure } from '../work.ts';
 import { commitAt } from './base.ts';
+import { worktreePath } from './find-worktree.ts';
 import { oneByOne } from './one-by-one.ts';
-import { reopenPlace, worktreePath } from './run-place.ts';
+import { reopenPlace } from './run-place.ts';
 import { messageFor, takeRun } from './take-run.ts';
 
 interface MergeResult {

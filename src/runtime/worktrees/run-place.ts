@@ -12,12 +12,12 @@ import { asRepository, makePrivate, ownGitDir, type PrivateWorktree } from '../.
 import { slugOf } from '../../workspace/worktree.ts';
 import { RUNTIME } from '../actor.ts';
 import type { Host } from '../host.ts';
-import { worktreeFolder } from '../places.ts';
 import { type Base, baseFor, commitAt } from './base.ts';
+import { worktreeOf, worktreePath } from './find-worktree.ts';
 import { takeLinked } from './linked.ts';
 import { movedTo } from './moved.ts';
+import { dropSnapshot, snapshotOfParent } from './parent-state.ts';
 import { takeLeft } from './take-run.ts';
-import { placesIn } from './told-places.ts';
 
 export interface RunPlace {
   /** The TASK with all its paths where the run works. */
@@ -29,8 +29,6 @@ export interface RunPlace {
   /** What its agent has to know of it; null where that is nothing. */
   readonly note: string | null;
 }
-
-export const worktreePath = (dir: string, taskId: string): string => join(worktreeFolder(dir), slugOf(taskId));
 
 /** Whether the branch of a task need not be the one that is checked out. */
 export const worksApart = ({ isolation }: Workspace): boolean => isolation === 'worktree' || isolation === 'parent';
@@ -48,17 +46,21 @@ async function ownWorktree(
   task: Task,
   run: Run,
   message: TaskMessage,
-  workspace: Workspace,
+  ordered: Workspace,
 ): Promise<RunPlace> {
-  const info = await repositoryAt(task, workspace);
+  const info = await repositoryAt(task, ordered);
   const path = worktreePath(host.dir, task.id);
   await takeLinked(host, task, info, path);
   await takeLeft(host, task, run, path);
-  const found = await baseFor(host, task, info, workspace);
+  const snapshot = await snapshotOfParent(host, task, run, info);
+  // What a child does in a worktree of its own is its parent's to merge.
+  const workspace: Workspace = snapshot === null ? ordered : { ...ordered, merge: 'never' };
+  const found = await baseFor(host, task, info, workspace, snapshot);
   const { base, start } = found;
   const branch = `baton/${slugOf(task.id)}`;
   const worktree = await makePrivate({ run: run.id, repo: info, path, branch, base, start });
-  const hidden = await uncommitted(info, workspace);
+  await dropSnapshot(info, run);
+  const hidden = snapshot === null ? await uncommitted(info, workspace) : [];
   await tell(host, run, { ...workspace, base }, worktree, found, hidden);
   if (hidden.length > 0) host.warn(`${task.id}: its agent does not see what is not committed: ${named(hidden)}`);
   return {
@@ -174,15 +176,4 @@ export async function reopenPlace(host: Host, task: Task, run: Run, message: Tas
   if (worktree === null) return null;
   const moved = movedTo(message, workspace.path, join(worktree.path, workspace.folder));
   return { message: moved, git: asRepository(worktree), worktree, note: null };
-}
-
-/** The worktree of a run, if its folder is there and is that run's. */
-async function worktreeOf(host: Host, task: Task, run: string): Promise<PrivateWorktree | null> {
-  const told = placesIn(await host.store.history(task.id), task.id).at(-1);
-  const path = worktreePath(host.dir, task.id);
-  if (told === undefined || told.run !== run || !existsSync(ownGitDir(path))) return null;
-  const repo = await gitInfo(told.root);
-  if (repo === null) return null;
-  const branch = `baton/${slugOf(task.id)}`;
-  return { run, repo, path, own: ownGitDir(path), branch, base: told.base, start: told.start };
 }

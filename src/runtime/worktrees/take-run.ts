@@ -17,6 +17,7 @@ import { createFacts, type Facts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { failureOf, isStoreFailure } from '../work.ts';
 import { commitAt } from './base.ts';
+import { showParent } from './parent-state.ts';
 import { placesIn } from './told-places.ts';
 
 /** The message of a commit that Baton makes for a task. */
@@ -47,6 +48,7 @@ export async function takeRun(
   const isOurs = needsMerge((await host.store.find(task.id)) ?? task);
   if (!isOurs && taken.changed) {
     await gitText(repo.root, ['update-ref', `refs/heads/${branch}`, taken.commit]);
+    await showParent(host, task, branch, taken.commit);
     host.warn(`${task.id}: its work is on the branch ${branch}, which Baton does not merge`);
   }
   facts.tell('run.worktree', { ref: runRef(run.id), path, ...taken, ...(isOurs ? {} : { branch }) });

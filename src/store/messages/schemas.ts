@@ -104,6 +104,7 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     verdict: z.enum(VERDICTS).optional(),
     code: text.optional(),
     findings: texts.optional(),
+    supervisor: part.supervisor.optional(),
     final: flag.optional(),
   }),
   'run.fail': object<Of<'run.fail'>>({
@@ -122,6 +123,26 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     gone: flag.optional(),
     cost: part.amount.optional(),
     reason: z.literal('leaving').optional(),
+  }),
+  'run.workspace': object<Of<'run.workspace'>>({
+    type: type('run.workspace'),
+    run: text,
+    workspace: part.workspace,
+    detail: fields.optional(),
+  }),
+  'task.merge': object<Of<'task.merge'>>({
+    type: type('task.merge'),
+    id: text,
+    supervisor: part.supervisor,
+    gone: flag.optional(),
+  }),
+  'task.merged': object<Of<'task.merged'>>({
+    type: type('task.merged'),
+    id: text,
+    supervisor: part.supervisor,
+    result: z.enum(['merged', 'conflict', 'waits', 'refused']),
+    message: text.optional(),
+    detail: fields.optional(),
   }),
   'run.charge': object<Of<'run.charge'>>({ type: type('run.charge'), run: text, cost: part.amount }),
   note: object<Of<'note'>>({
