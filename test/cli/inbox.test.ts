@@ -335,11 +335,11 @@ describe.runIf(process.platform === 'linux')('a process that outlives its run', 
 });
 
 test('a review and a failure stand there too, and are answered by their task', async () => {
-  script('mallory', 'exit 0');
+  script('other', 'exit 1');
   const add = async (...args: string[]): Promise<string> =>
     String((await call('task', 'add', '--title', 'x', '--agent', ...args, '--json')).json()['id']);
   const review = await add('builder', '--review');
-  const lost = await add('nobody');
+  const lost = await add('other');
   await call('work', '--until-empty');
   const found = new Map((await inbox()).map((item) => [item['id'], item]));
   expect(found.size).toBe(2);
