@@ -17,7 +17,7 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
  * What it weighed when this was last set, and a tenth more. Where the test says it has grown: look with `npm pack --dry-run`
  * at what came in. If it belongs there, set these to what the test says it is now.
  */
-const WEIGHED = { packed: 983_324, unpacked: 3_383_517 };
+const WEIGHED = { packed: 1_089_730, unpacked: 3_725_328 };
 const MOST = 1.1;
 
 interface Packed {
