@@ -1,11 +1,11 @@
-/** The settings of a process that stays: a change of `config.yaml` is in force at the next look, a broken one is told and changes nothing. */
+/** The settings of a long-running process. A changed `config.yaml` takes effect at once; a broken one is reported and changes nothing. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_FILE, type Config, DEFAULT_CONFIG } from '../core/config.ts';
 import { messageOf } from '../core/errors.ts';
 import { readConfig } from './config-file.ts';
 
-/** A look costs one call of the file system; more often than this nobody needs one. */
+/** Each look costs one call of the file system, so the file is looked at no more often than this. */
 const LOOK_MS = 100;
 
 /** One object whose sections are always those in force. Throws where the file is broken at the start. */

@@ -279,7 +279,7 @@ async function mergeFirst({ mergeLinked }: AnswerParts, task: Task): Promise<voi
   throw new BatonError(unmerged.code, `${task.id} is not done: ${unmerged.message}`, hint);
 }
 
-/** The answer is written down; that its work is not in its branch yet is no answer for whoever approved it. */
+/** The answer is recorded. The person who approved it also has to hear that the work is not in its branch yet. */
 async function mergeNow({ merge, store }: AnswerParts, id: string): Promise<void> {
   const unmerged = (await merge?.(id)) ?? null;
   if (unmerged === null) return;

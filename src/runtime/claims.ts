@@ -24,7 +24,7 @@ export function claimDetail(said: Said, report: Report): Record<string, unknown>
     outcome: report.outcome,
     report: keptReport(report),
     ...unknownDetail(message),
-    // Whoever finishes the run after a crash needs all of it.
+    // Recovery needs all of it to finish the run after a crash.
     ...(message.dialect === 'output' ? { graph: message.value, kind: message.kind } : {}),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The way of accepted work into its branch. Work that was done in a worktree is done only once it is merged: what accepts it, a person or the
- * evidence, marks it as accepted; one Baton takes it, merges, and says how that went. Until then nobody else decides about it.
+ * evidence, marks it as accepted; one Baton process takes it, merges it and records the result. Until then every other decision about it is refused.
  */
 import type { Cause, Merging, Supervisor, Task } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
@@ -26,7 +26,7 @@ export function accept(draft: Draft, task: Task, accepted: Merging['accepted'], 
   draft.event('task.accepted', task.id, task.run?.id, { by: accepted, into: task.workspace?.branch ?? null });
 }
 
-/** What refuses anything else that is asked of a task while somebody merges it; null where nobody does. */
+/** The refusal of any other decision while a Baton process merges the task; null where none does. */
 export function whileMerging({ id, merging, workspace }: Task): Decision | null {
   if (merging === null || merging.supervisor === null) return null;
   return refused(
@@ -55,7 +55,7 @@ export function beginMerge(draft: Draft, task: Task, said: Of<'task.merge'>): De
   return draft.decision(task.session, [task.id]);
 }
 
-/** How it went. Only whoever has taken it says so. */
+/** The result of a merge. Only the Baton process that took the task may record it. */
 export function endMerge(draft: Draft, task: Task, said: Of<'task.merged'>): Decision {
   if (draft.by.kind !== 'runtime') return onlyRuntime(draft);
   const { merging } = task;

@@ -221,7 +221,7 @@ export type TaskMessage =
       readonly type: 'task.merge';
       readonly id: string;
       readonly supervisor: Supervisor;
-      /** The runtime saw for itself that whoever had taken it is no more. */
+      /** The runtime saw for itself that the process that had taken it is gone. */
       readonly gone?: boolean;
     }
   /** How the merge went. `conflict` has it run again on the fresh tip; `waits` stays accepted; `refused` is for a person. */
