@@ -31,7 +31,7 @@ export async function printedReport(
   });
   hearing.end();
   const { heard } = hearing;
-  // Of an agent that nobody knows any more it cannot be told which words were its own.
+  // Config no longer has this agent, so Baton cannot tell which of the printed words were its own.
   if (heard === null || !read.isKnown || heard.missing.length > 0) return null;
   return isJournaled(history, run.id, heard) ? null : heard;
 }

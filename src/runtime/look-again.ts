@@ -1,4 +1,4 @@
-/** Looks at the evidence of a run once more: because nobody judged it, or because what it is merged with may have broken it. */
+/** Looks at the evidence of a run once more: because it was never judged, or because the branch it is merged with may have broken it. */
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { emptyReport, OUTCOMES } from '../core/report.ts';
@@ -73,7 +73,7 @@ export async function lookAgain(
   }
 }
 
-/** Whoever did it may be no agent of ours; what it claims is looked at as it would be for any program. */
+/** Another program than an agent of config may have done it; its claims are checked all the same. */
 async function prepareFor(
   host: Host,
   task: Task,

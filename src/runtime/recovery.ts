@@ -64,7 +64,7 @@ export async function recover(host: Host): Promise<Recovered> {
   return { runs, ended: ended + strays };
 }
 
-/** A claim counts as forgotten by whoever took it in after this time. */
+/** After this time a claim counts as forgotten by the process that received it. */
 const FORGOTTEN_MS = 10_000;
 
 /**
@@ -155,7 +155,7 @@ interface Result {
   readonly summary?: string;
 }
 
-/** What is known of how a run ended: what it printed last and nobody recorded, what was recorded, what it wrote down. */
+/** What is known of how a run ended: what it printed last and was not recorded, what was recorded, what it wrote to its file. */
 async function resultOf(host: Host, task: Task, run: Run): Promise<Result> {
   const history = await host.store.history(task.id);
   const from = await lastPhaseFrom(host, task, run, history);

@@ -176,7 +176,7 @@ async function addChild(
   return accepted(id, [...committed(answer), ...received]);
 }
 
-/** One task by message: what keeps it from being made is an answer, whoever refuses it. */
+/** Makes one task of a message. A refusal, by the checks or by the laws, is an answer and not an error. */
 async function madeOne(
   options: RouterOptions,
   item: NewTask,

@@ -132,7 +132,7 @@ export async function nextStage(parts: StageParts, handing: Handing): Promise<Ha
   // A stage goes on where the one before it worked.
   const inCheckout = producer?.workspace?.isolation === 'checkout';
   try {
-    // Whoever answers a question loads no agents for it, unless a stage follows.
+    // Answering a question loads the agents only where a stage follows.
     const { admitTasks } = await import('./tasks/admit.ts');
     const { tasks } = await admitTasks(parts, [made], { inCheckout });
     return { next: { task: tasks[0] as NewTask, loads: [node.id] } };

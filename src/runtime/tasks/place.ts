@@ -25,7 +25,7 @@ interface Placing {
 
 export interface Place {
   readonly workspace: Workspace;
-  /** The real paths that it keeps other writers from while it runs; none where it is in nobody's way. */
+  /** The real paths that other tasks may not write while it runs; none where it works in a worktree. */
   readonly writes: readonly string[];
 }
 

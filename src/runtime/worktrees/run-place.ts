@@ -85,7 +85,7 @@ async function repositoryAt(task: Task, { path, repository }: Workspace): Promis
   return info;
 }
 
-/** In the journal before the agent starts: whoever comes after a Baton that died knows by it whose work is in the folder. */
+/** Recorded before the agent starts: after a crash, recovery knows by it whose work is in the folder. */
 async function tell(
   host: Host,
   run: Run,
@@ -167,7 +167,7 @@ async function inParent(
   };
 }
 
-/** The place of a run that has one, as the journal tells it: for whoever judges or merges it later. Null where its folder is gone. */
+/** The place of a run, from the journal, to judge or merge it later. Null where it had none or its folder is gone. */
 export async function reopenPlace(host: Host, task: Task, run: Run, message: TaskMessage): Promise<RunPlace | null> {
   const { workspace } = task;
   if (workspace === null) return null;

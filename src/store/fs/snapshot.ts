@@ -41,7 +41,7 @@ export type Snapshot =
 
 const unusable = (reason: string, by: Mark | null = null): Snapshot => ({ kind: 'unusable', reason, by });
 
-/** `also unsealed`: one of 0.1.0 too, for whoever compares it with the journal. */
+/** `also unsealed`: a file of 0.1.0 too, to compare it with the journal. */
 export function readSnapshot(disk: Disk, layout: Layout, secret: string, which?: 'also unsealed'): Snapshot {
   const first = headerLine(disk, layout);
   if (first === null) return disk.stat(layout.snapshot) === null ? { kind: 'none' } : unusable(BROKEN_SEAL);
