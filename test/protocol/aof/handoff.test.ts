@@ -53,8 +53,8 @@ describe('inputs/handoff.md', () => {
 
 ## Context
 
-- tasks/in-progress/${TASK}.md
-- tasks/in-progress/${TASK}/outputs/handoff.md
+- tasks/in-progress/${TASK}.md (wherever its task is now: tasks/*/${TASK}.md)
+- tasks/in-progress/${TASK}/outputs/handoff.md (wherever its task is now: tasks/*/${TASK}/outputs/handoff.md)
 
 ## Constraints
 
