@@ -150,7 +150,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       expect(refusalOf(await store.send({ message: add, by: PERSON }))).toBe('E_CYCLE');
       expect(await all(store.tasks())).toEqual([]);
       expect(await all(store.eventsAfter({ after: 0 }))).toEqual([]);
-      expect(await store.verify()).toEqual({ ok: true, records: 0, brokenAt: null });
+      expect(await store.verify()).toMatchObject({ ok: true, records: 0, brokenAt: null });
     });
 
     test('time is that of the clock it was given', async () => {
@@ -619,7 +619,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       expect((await again.find('A', 'S'))?.id).toBe(id(1));
       await expectTexts(again, id(1));
       expect(await again.text(id(77), 'body')).toBe('new body');
-      expect(await again.verify()).toEqual({ ok: true, records: before.records.length, brokenAt: null });
+      expect(await again.verify()).toMatchObject({ ok: true, records: before.records.length, brokenAt: null });
     });
 
     restartable('records and ids are counted on', async (store, reopen) => {

@@ -29,6 +29,8 @@ const USUAL = {
   model: null,
   workspace: null,
   verdict: null,
+  merging: null,
+  conflicts: 0,
   session: 'default',
   parentId: null,
   depth: 0,
