@@ -13,7 +13,7 @@ import { checkOrderedAgent } from '../agents.ts';
 import { envelopeOf, OPEN } from '../envelope.ts';
 import { findTask } from '../lookup.ts';
 import { checksOf } from './order.ts';
-import { placeFor } from './place.ts';
+import { placeFor, rememberedGit } from './place.ts';
 
 export interface Checks {
   readonly store: KnownTasks;
@@ -49,6 +49,7 @@ export async function admitTasks(
 ): Promise<Admitted> {
   const tasks: NewTask[] = [];
   const warnings: string[] = [];
+  const look = rememberedGit();
   const together = new Set(news.flatMap(({ id, externalId }) => [id, externalId]));
   for (const item of news) {
     const named = await withKnownNames(admission.store, item, together);
@@ -58,7 +59,7 @@ export async function admitTasks(
     checksOf(message);
     for (const { message: sentence } of checkSoftLimits(message as unknown as Record<string, unknown>))
       warnings.push(`${named.externalId ?? named.title}: ${sentence}`);
-    tasks.push(await placed(admission, named, message, options));
+    tasks.push(await placed(admission, named, message, options, look));
   }
   return { tasks, warnings };
 }
@@ -100,6 +101,7 @@ async function placed(
   item: NewTask,
   message: TaskMessage,
   { inCheckout = false }: AdmitOptions,
+  look: ReturnType<typeof rememberedGit>,
 ): Promise<NewTask> {
   const { writes: _, ...rest } = item;
   const model = message.target.model === OPEN ? {} : { model: message.target.model };
@@ -112,6 +114,7 @@ async function placed(
     config,
     inCheckout,
     isChild: item.parentId !== undefined,
+    look,
   });
   return { ...rest, ...model, workspace: place.workspace, writes: place.writes };
 }

@@ -21,6 +21,8 @@ interface Placing {
   /** A person gave this one task to `baton run`: it works in their checkout. */
   readonly inCheckout: boolean;
   readonly isChild: boolean;
+  /** Looks a repository up; a batch of tasks for one folder asks git once. */
+  readonly look?: typeof gitInfo;
 }
 
 export interface Place {
@@ -30,10 +32,10 @@ export interface Place {
 }
 
 export async function placeFor(placing: Placing): Promise<Place> {
-  const { message, access, home } = placing;
+  const { message, access, home, look = gitInfo } = placing;
   const path = await resolveIn(home, message.task.environment.workspace_root);
   const wishes = wishesOf(message);
-  const info = await gitInfo(path);
+  const info = await look(path);
   const head = info?.head ?? null;
   const declared = message.task.access?.filesystem?.write_paths !== undefined;
   const paths = declared ? access.writePaths : access.writePaths.length === 0 ? [] : [path];
@@ -56,6 +58,18 @@ export async function placeFor(placing: Placing): Promise<Place> {
   if (isolation === 'worktree') return { workspace, writes: [] };
   // A checkout has one writer, whatever part of it a task means to write.
   return { workspace, writes: isolation === 'checkout' && writes.length > 0 ? [info.root] : writes };
+}
+
+/** `gitInfo` that asks once a folder. */
+export function rememberedGit(): typeof gitInfo {
+  const seen = new Map<string, ReturnType<typeof gitInfo>>();
+  return (path) => {
+    const before = seen.get(path);
+    if (before !== undefined) return before;
+    const asked = gitInfo(path);
+    seen.set(path, asked);
+    return asked;
+  };
 }
 
 const NO_REPOSITORY = { repository: null, folder: '', branch: null, merge: 'never', base: null } as const;

@@ -406,13 +406,15 @@ export function createTreeSync(source: TreeSource): TreeSync {
 
   /** A file is a message like any other: it passes the checks of every interface, and what they refuse is refused here too. */
   const sendAdmitted = async (message: TaskMessage, request: string): Promise<Answer> => {
+    let whole = message;
     try {
-      const whole = source.admit === null ? message : await source.admit(message, known);
-      return await source.send({ message: whole, by: who(), request });
+      if (source.admit !== null) whole = await source.admit(message, known);
     } catch (cause) {
       if (!(cause instanceof BatonError)) throw cause;
       return { kind: 'refused', refusal: { code: cause.code, message: cause.message, hint: cause.hint } };
     }
+    // What keeps the store from writing is no refusal: the file is looked at again.
+    return source.send({ message: whole, by: who(), request });
   };
 
   const takeEdit = async (finding: Edited | Moved): Promise<boolean> => {
