@@ -4,10 +4,11 @@
  */
 
 import { mkdirSync, type Stats, watch } from 'node:fs';
-import { lstat, mkdir, readdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { isRunning } from '../core/task.ts';
+import { replaceFile } from '../process/files.ts';
 import { isAlive } from '../process/identity.ts';
 import { newId } from '../process/new-id.ts';
 import { LIMITS } from '../protocol/aof/schema.ts';
@@ -188,7 +189,8 @@ async function put(host: Host, path: string, name: string, reason: string | null
   const free = await freeName(folder, name);
   await rename(path, join(folder, free));
   if (reason === null) return;
-  await writeFile(join(folder, `${free}.reason`), `${reason}\n`);
+  // Whole at once: other programs wait for it.
+  await replaceFile(join(folder, `${free}.reason`), `${reason}\n`);
   host.warn(`inbox/${name} was refused: ${reason}`);
   if (!isNew && !reason.startsWith('expected a file')) return;
   await host.store.send({

@@ -92,8 +92,9 @@ async function dropped(name: string, text: string): Promise<string> {
   writeFileSync(join(inbox, `.${name}`), text);
   execFileSync('mv', [join(inbox, `.${name}`), join(inbox, name)]);
   const refused = join(inbox, 'rejected', `${name}.reason`);
-  await until(`${name} is taken`, () => existsSync(join(inbox, 'done', name)) || existsSync(refused));
-  return existsSync(refused) ? readFileSync(refused, 'utf8') : 'taken';
+  const reason = (): string => (existsSync(refused) ? readFileSync(refused, 'utf8') : '');
+  await until(`${name} is taken`, () => existsSync(join(inbox, 'done', name)) || reason() !== '');
+  return reason() || 'taken';
 }
 
 /** A task file in `tasks/ready`: it becomes a task of Baton's, or the journal says why not. */
