@@ -1,7 +1,7 @@
 /**
- * The one way of accepted work into its branch, for evidence and people alike, and for whoever comes after a Baton that died. The task is taken
- * in the store first, so of all who would merge or reject it one wins; then git merges; then the store is told. Whoever dies in between
- * leaves work that is accepted: the next one finds it merged, or merges it.
+ * Merges accepted work into its branch. Evidence, a person's approval and recovery all come here. Baton first takes the task in the store, so
+ * that of several processes that merge or reject it one wins; then git merges; then the store records the result. A process that dies in
+ * between leaves the work accepted: the next one finds it merged, or merges it.
  */
 import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';

@@ -20,7 +20,7 @@ export function journalChecks({ torn, damage }: Engine, { records, chain, conten
           {
             name: 'last write',
             ok: true,
-            detail: `a crash tore it; ${torn.bytes} bytes that nobody was told of were cut off`,
+            detail: `a crash tore it; ${torn.bytes} bytes that were never acknowledged were cut off`,
           },
         ]),
     ...(damage.length === 0

@@ -5,7 +5,7 @@ import type { Distrusted, Engine } from './engine.ts';
 import { REPAIRED } from './load.ts';
 
 interface Findings {
-  /** A file was not believed. Each is told of once, however often it is read again. */
+  /** Reports a file that does not fit its proof. Each file is reported once, however often it is read. */
   distrust(found: Distrusted): void;
   /** Writes down what was found at the start, and from then on what is found later. */
   report(engine: Engine): Promise<void>;
@@ -23,7 +23,7 @@ export function createFindings(dir: string, onWarning: (sentence: string) => voi
     await engine?.send({ message: { type: 'note', event, detail }, by: RUNTIME });
   };
 
-  /** The user has been told; that it could not be written down as well keeps nobody from reading. */
+  /** The user was warned already; a failure to record it as well must not stop reading. */
   const noteDistrust = (found: Distrusted): Promise<void> => note('store.distrusted', { ...found }).catch(onlyBaton);
 
   return {

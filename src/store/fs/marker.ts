@@ -8,7 +8,7 @@ import { FORMAT, type Layout } from './layout.ts';
 export interface Marker {
   readonly format: number;
   readonly version: string;
-  /** Known to whoever may read the folder; the lock and the socket are named by it, and seals are keyed with it. */
+  /** Every user who may read the folder can read it. It names the lock and the socket, and it is the key of the seals. */
   readonly secret: string;
 }
 
