@@ -3,7 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatonError } from '../core/errors.ts';
 import { runId, type Task, taskOfRun } from '../core/task.ts';
-import { checkLog } from '../runtime/check-log.ts';
+import { checkLog } from '../runtime/evidence/check-log.ts';
 import { logGrown } from '../runtime/log.ts';
 import { logFolder } from '../runtime/places.ts';
 import type { InSession } from './globals.ts';

@@ -10,11 +10,11 @@ import { readRunFile } from '../protocol/aof/run-files.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import { agentActor, RUNTIME } from './actor.ts';
 import { taskMessage } from './child.ts';
+import { finishVerdict } from './evidence/finish-verdict.ts';
 import { aliveUntil } from './heartbeat.ts';
 import type { Host } from './host.ts';
 import { applyClaim } from './route-report.ts';
 import { isToldUnreadable, writtenResult } from './run-result.ts';
-import { finishVerdict } from './verdict.ts';
 
 /** The task with the run that another program says it does; null where none does. */
 export async function adoptOutside(host: Host, task: Task): Promise<Task | null> {

@@ -1,8 +1,8 @@
 /** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself. */
 import { join } from 'node:path';
 import { answersOf } from './answer-words.ts';
-import type { Check, Checker } from './checks.ts';
 import { contextLine } from './context-budget.ts';
+import type { Check, Checker } from './evidence/checks.ts';
 import type { Hearing } from './hearing.ts';
 import { LETTERS_TITLE, markRead, unread } from './letters.ts';
 import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';

@@ -10,7 +10,7 @@ import { stripControls } from '../protocol/text/clean.ts';
 import { lastOf, shorten } from '../protocol/text/shorten.ts';
 import type { Chosen } from './agents.ts';
 import { detailsFile, filesFoundIn, ownDetails, writeDetails } from './details.ts';
-import type { Claim, Evidence } from './evidence.ts';
+import type { Claim, Evidence } from './evidence/weigh.ts';
 import { lastWords } from './last-words.ts';
 import type { Used } from './meter.ts';
 import { typeFileOf, writeTypeFile } from './type-files.ts';

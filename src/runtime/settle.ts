@@ -5,7 +5,7 @@ import { type Report, wordsOf } from '../core/report.ts';
 import { isRunning, type Run, type Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
-import type { Evidence, Finding } from './evidence.ts';
+import type { Evidence, Finding } from './evidence/weigh.ts';
 import type { Facts } from './facts.ts';
 import { saysNothing, takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';

@@ -6,7 +6,7 @@ import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { agentActor } from './actor.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { recordClaim } from './claims.ts';
-import { type Evidence, lookBefore, weigh } from './evidence.ts';
+import { type Evidence, lookBefore, weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
 import { askForRepair } from './repair.ts';

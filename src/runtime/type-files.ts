@@ -5,7 +5,7 @@ import type { Report } from '../core/report.ts';
 import type { TaskType } from '../protocol/aop1/limits.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { eachPiece } from './details.ts';
-import type { Claim } from './evidence.ts';
+import type { Claim } from './evidence/weigh.ts';
 
 export const CHANGES = 'changes.diff';
 

@@ -1,10 +1,10 @@
 /** A report that comes when its run is over ends in a verdict or in the inbox, and its answer lists what the journal holds. */
 import { expect, test } from 'vitest';
 import { why } from '../../src/core/why.ts';
+import { finishVerdict } from '../../src/runtime/evidence/finish-verdict.ts';
 import { waitingFor } from '../../src/runtime/people-inbox.ts';
 import { recover } from '../../src/runtime/recovery.ts';
 import { judgeClaims } from '../../src/runtime/taking.ts';
-import { finishVerdict } from '../../src/runtime/verdict.ts';
 import { aof, as } from './messages.ts';
 import { EMMA, emma } from './small-agents.ts';
 import { makeWorld, taskOf, type World } from './world.ts';

@@ -13,11 +13,11 @@ import { ownEnvironment, ownGitDir, type PrivateWorktree, removePrivate } from '
 import { baseRef, runRef } from '../../workspace/run-refs.ts';
 import { RUNTIME } from '../actor.ts';
 import { taskMessage } from '../child.ts';
-import type { Finding } from '../evidence.ts';
+import { lookAgain } from '../evidence/look-again.ts';
+import type { Finding } from '../evidence/weigh.ts';
 import { createFacts } from '../facts.ts';
 import { takeBack } from '../graph-report.ts';
 import type { Host } from '../host.ts';
-import { lookAgain } from '../look-again.ts';
 import { committed } from '../routed.ts';
 import { isSupervisorGone } from '../supervisors.ts';
 import { failureOf, isStoreFailure } from '../work.ts';

@@ -1,13 +1,13 @@
 /** What an agent claims against what is there: each claim ends proven, contradicted or unverified. */
-import { BatonError, type ErrorCode } from '../core/errors.ts';
-import type { Artifact, Report } from '../core/report.ts';
-import type { Verdict } from '../core/task.ts';
-import { isBelow } from '../process/files.ts';
-import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { compare, type Look, lookAt } from '../workspace/artifacts.ts';
-import { resolveIn } from '../workspace/paths.ts';
+import { BatonError, type ErrorCode } from '../../core/errors.ts';
+import type { Artifact, Report } from '../../core/report.ts';
+import type { Verdict } from '../../core/task.ts';
+import { isBelow } from '../../process/files.ts';
+import type { TaskMessage } from '../../protocol/aop2/schema.ts';
+import { compare, type Look, lookAt } from '../../workspace/artifacts.ts';
+import { resolveIn } from '../../workspace/paths.ts';
+import { checksOf } from '../tasks/order.ts';
 import type { Check, Checker } from './checks.ts';
-import { checksOf } from './tasks/order.ts';
 
 type Seen = Awaited<ReturnType<typeof lookAt>>;
 

@@ -1,16 +1,16 @@
 /** Looking for ourselves: checkpoints and expected outputs, with the output of each check kept as evidence. */
 import { join, resolve } from 'node:path';
-import type { Policy } from '../core/policy.ts';
-import { isBelow } from '../process/files.ts';
-import { startProgram } from '../process/start.ts';
-import type { SandboxSpec } from '../process/types.ts';
-import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { lookAt } from '../workspace/artifacts.ts';
-import { resolveIn } from '../workspace/paths.ts';
-import { validate } from '../workspace/validation.ts';
+import type { Policy } from '../../core/policy.ts';
+import { isBelow } from '../../process/files.ts';
+import { startProgram } from '../../process/start.ts';
+import type { SandboxSpec } from '../../process/types.ts';
+import type { TaskMessage } from '../../protocol/aop2/schema.ts';
+import { lookAt } from '../../workspace/artifacts.ts';
+import { resolveIn } from '../../workspace/paths.ts';
+import { validate } from '../../workspace/validation.ts';
+import type { Checkpoint } from '../phases.ts';
+import type { TaskCheck } from '../tasks/order.ts';
 import { checkLog } from './check-log.ts';
-import type { Checkpoint } from './phases.ts';
-import type { TaskCheck } from './tasks/order.ts';
 
 type ExpectedOutput = NonNullable<TaskMessage['task']['expected_outputs']>[number];
 

@@ -1,21 +1,21 @@
 /** Looks at the evidence of a run once more: because it was never judged, or because the branch it is merged with may have broken it. */
-import type { Config } from '../core/config.ts';
-import { BatonError } from '../core/errors.ts';
-import { emptyReport, OUTCOMES } from '../core/report.ts';
-import type { StoredRecord } from '../core/store.ts';
-import type { Run, Task, Verdict } from '../core/task.ts';
-import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import type { GitInfo } from '../workspace/git.ts';
-import { openAttempt } from './attempt.ts';
+import type { Config } from '../../core/config.ts';
+import { BatonError } from '../../core/errors.ts';
+import { emptyReport, OUTCOMES } from '../../core/report.ts';
+import type { StoredRecord } from '../../core/store.ts';
+import type { Run, Task, Verdict } from '../../core/task.ts';
+import type { TaskMessage } from '../../protocol/aop2/schema.ts';
+import type { GitInfo } from '../../workspace/git.ts';
+import { openAttempt } from '../attempt.ts';
+import type { Facts } from '../facts.ts';
+import type { Host } from '../host.ts';
+import { createLive } from '../live.ts';
+import type { CheckpointState } from '../phase-work.ts';
+import { passedBefore, phasesInOrder } from '../phases.ts';
+import { type Prepared, prepare } from '../prepare.ts';
+import { claimedBefore } from '../run-result.ts';
 import type { Checker } from './checks.ts';
-import { type Finding, weigh } from './evidence.ts';
-import type { Facts } from './facts.ts';
-import type { Host } from './host.ts';
-import { createLive } from './live.ts';
-import type { CheckpointState } from './phase-work.ts';
-import { passedBefore, phasesInOrder } from './phases.ts';
-import { type Prepared, prepare } from './prepare.ts';
-import { claimedBefore } from './run-result.ts';
+import { type Finding, weigh } from './weigh.ts';
 
 export type Found = Pick<Finding, 'message'> & { readonly code: string };
 

@@ -2,22 +2,22 @@
  * The verdict on a run that reported and whose supervisor died before it was judged. What was written down of the evidence holds; what was not
  * is looked at now, as far as it can be: the expected outputs and the checkpoints. What was there before the run nobody knows any more.
  */
-import type { StoredRecord } from '../core/store.ts';
-import type { Run, Task } from '../core/task.ts';
-import { RUNTIME } from './actor.ts';
-import { envelopeOf } from './envelope.ts';
-import { createFacts } from './facts.ts';
-import { takeBack } from './graph-report.ts';
-import { knownAnew } from './graph-settle.ts';
-import type { Host } from './host.ts';
+import type { StoredRecord } from '../../core/store.ts';
+import type { Run, Task } from '../../core/task.ts';
+import { RUNTIME } from '../actor.ts';
+import { envelopeOf } from '../envelope.ts';
+import { createFacts } from '../facts.ts';
+import { takeBack } from '../graph-report.ts';
+import { knownAnew } from '../graph-settle.ts';
+import type { Host } from '../host.ts';
+import { committed } from '../routed.ts';
+import { doAgain } from '../settle.ts';
+import { isSupervisorGone } from '../supervisors.ts';
+import { inLinked, mergeLinked } from '../worktrees/linked.ts';
+import { mergeWork } from '../worktrees/merge-work.ts';
+import { reopenPlace } from '../worktrees/run-place.ts';
+import { takeRun, whyUntaken } from '../worktrees/take-run.ts';
 import { type Found, lookAgain } from './look-again.ts';
-import { committed } from './routed.ts';
-import { doAgain } from './settle.ts';
-import { isSupervisorGone } from './supervisors.ts';
-import { inLinked, mergeLinked } from './worktrees/linked.ts';
-import { mergeWork } from './worktrees/merge-work.ts';
-import { reopenPlace } from './worktrees/run-place.ts';
-import { takeRun, whyUntaken } from './worktrees/take-run.ts';
 
 /** Judges a claim that has no verdict yet. Returns the names of the events that it recorded; none where nothing was to be judged. */
 export async function finishVerdict(host: Host, task: Task): Promise<readonly string[]> {
