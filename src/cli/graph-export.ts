@@ -6,7 +6,7 @@ import type { InSession } from './globals.ts';
 import { findNode } from './graph-show.ts';
 import { titleOfNode } from './graph-text.ts';
 import { createWriter, printJson } from './io.ts';
-import { callingRun, ownSession, refuseBeyond } from './seen.ts';
+import { callingRun } from './seen.ts';
 import { reading } from './with-store.ts';
 
 interface Options extends Omit<InSession, 'json'> {
@@ -16,11 +16,10 @@ interface Options extends Omit<InSession, 'json'> {
 }
 
 export async function exportGraph(id: string | undefined, options: Options): Promise<void> {
-  const { as, type, session: asked, ...globals } = options;
+  const { as, type, session, ...globals } = options;
   await reading(globals, async (store, dir) => {
-    const run = await callingRun(store, dir);
-    const session = run === null ? asked : ownSession(run.task, asked);
-    if (id !== undefined) refuseBeyond(await findNode(store, id), run?.task.session);
+    await callingRun(store, dir);
+    if (id !== undefined) await findNode(store, id);
     const filter: NodeFilter = {
       ...(type.length === 0 ? {} : { type }),
       ...(session === undefined ? {} : { session }),

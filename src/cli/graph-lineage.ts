@@ -7,7 +7,7 @@ import { type Behind, createBehind } from './graph-behind.ts';
 import { findNode } from './graph-show.ts';
 import { factsLine, titleOfNode } from './graph-text.ts';
 import { createWriter, note, print } from './io.ts';
-import { refuseBeyond, shownSession } from './seen.ts';
+import { callingRun } from './seen.ts';
 import { bold, dim } from './style.ts';
 import { oneLine } from './text.ts';
 import { reading } from './with-store.ts';
@@ -22,24 +22,14 @@ export async function showLineage(id: string, { up = false, down = false, hops, 
   const both = up === down;
   const query: LineageQuery = { up: both || up, down: both || down, ...(hops === undefined ? {} : { hops }) };
   await reading(globals, async (store, dir) => {
-    const shown = await shownSession(store, dir);
-    refuseBeyond(await findNode(store, id), shown);
-    const whole = await store.lineage(id, query);
-    if (whole === undefined) return;
-    const lineage = shown === undefined ? whole : within(whole, shown);
+    await callingRun(store, dir);
+    await findNode(store, id);
+    const lineage = await store.lineage(id, query);
+    if (lineage === undefined) return;
     if (globals.json) await writeLineage(store, lineage);
     else print(await describe(store, id, lineage, query));
     if (lineage.isCut) note(`there is more than these ${lineage.nodes.length} nodes: look at less with --hops`);
   });
-}
-
-function within({ nodes, edges, isCut }: Lineage, session: string): Lineage {
-  const seen = new Set(nodes.filter((node) => node.session === session).map(({ id }) => id));
-  return {
-    nodes: nodes.filter(({ id }) => seen.has(id)),
-    edges: edges.filter(({ from, to }) => seen.has(from) && seen.has(to)),
-    isCut,
-  };
 }
 
 /** Node by node, so that a long lineage is never whole in memory with all its data. */

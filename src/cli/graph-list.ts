@@ -4,7 +4,7 @@ import type { NodeFilter, WholeNode } from '../core/store.ts';
 import type { InSession } from './globals.ts';
 import { marks, titleOfNode } from './graph-text.ts';
 import { createWriter, print } from './io.ts';
-import { shownSession } from './seen.ts';
+import { callingRun } from './seen.ts';
 import { dim } from './style.ts';
 import { oneLine } from './text.ts';
 import { reading } from './with-store.ts';
@@ -18,9 +18,9 @@ interface Options extends InSession {
 }
 
 export async function listNodes(options: Options): Promise<void> {
-  const { type, domain, stage, text, stale = false, json } = options;
+  const { type, domain, stage, session, text, stale = false, json } = options;
   await reading(options, async (store, dir) => {
-    const session = await shownSession(store, dir, options.session);
+    await callingRun(store, dir);
     const filter: NodeFilter = {
       ...(type.length === 0 ? {} : { type }),
       ...(domain === undefined ? {} : { domain }),

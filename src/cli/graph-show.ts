@@ -7,15 +7,15 @@ import { writeYaml } from '../protocol/text/yaml.ts';
 import type { Globals } from './globals.ts';
 import { dataOf, dimmed, factsLine } from './graph-text.ts';
 import { print, printJson } from './io.ts';
-import { refuseBeyond, shownSession } from './seen.ts';
+import { callingRun } from './seen.ts';
 import { bold } from './style.ts';
 import { oneLine, safe, time } from './text.ts';
 import { reading } from './with-store.ts';
 
 export async function showNode(id: string, globals: Globals): Promise<void> {
   await reading(globals, async (store, dir) => {
+    await callingRun(store, dir);
     const node = await findNode(store, id);
-    refuseBeyond(node, await shownSession(store, dir));
     if (globals.json) printJson(nodeJson(node));
     else print(describe(node, await store.edges(id)));
   });

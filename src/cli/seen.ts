@@ -1,6 +1,5 @@
-/** What of the graph and of the inbox is shown: a person sees all of it, a run what is of its own session, as over HTTP and by its tools. */
+/** What a run sees: every node of the graph, but of the inbox only what is of its own session, as over HTTP and by its tools. A person sees everything. */
 import { BatonError } from '../core/errors.ts';
-import type { Node } from '../core/node.ts';
 import type { Store } from '../core/store.ts';
 import { type Task, taskOfRun } from '../core/task.ts';
 import type { Sender } from '../runtime/doors.ts';
@@ -31,9 +30,4 @@ export function ownSession({ session }: Task, asked: string | undefined): string
     `expected a run to ask for what is of its session ${session}, got ${asked}`,
     'leave --session out: the run is known',
   );
-}
-
-export function refuseBeyond({ id, session }: Pick<Node, 'id' | 'session'>, shown: string | undefined): void {
-  if (shown === undefined || session === shown) return;
-  throw new BatonError('E_PERMISSION_DENIED', `expected a run to ask for a node of its session ${shown}, got ${id}`);
 }

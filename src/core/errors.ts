@@ -106,6 +106,7 @@ export const ERRORS = {
     'retryable',
   ),
   E_MERGE_REFUSED: entry('the work is accepted and cannot be merged by itself', 409, 3),
+  E_HELD_BACK: entry('what the run handed on is held back until a person approves the task', 409, 3),
   E_MERGING: entry('the work of the task is being merged', 409, 3, 'retryable'),
   E_UNPROVEN: entry('no check has proven the work, so a person has to say that it is merged', 409, 3),
   E_CREDENTIALS: entry("the agent's credentials are missing or not accepted", 401, 3, 'permanent'),

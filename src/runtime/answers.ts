@@ -13,6 +13,7 @@ import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { newId } from '../process/new-id.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
+import { approveHeldBack } from './held-graph.ts';
 import { needsNoAnswer, openQuestions } from './open-questions.ts';
 import { asksPerson, type InboxItem, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
 import { stageAfter } from './stage-task.ts';
@@ -150,7 +151,10 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
     !isSelfAsked &&
     (await openQuestions(store)).every((other) => other.task !== before.id || other.id === id);
   // A no to another of its questions may still come: then nothing of it is to be in the user's branch.
-  if (status === 'approved' && isLast) await mergeFirst(parts, before);
+  if (status === 'approved' && isLast) {
+    await applyHeldFirst(parts, before);
+    await mergeFirst(parts, before);
+  }
   if (before !== undefined && status !== 'rejected') await keepAgent(store, before, by);
   const last = await store.lastRecord();
   const answer = await send(store, by, {
@@ -218,8 +222,10 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   const item = (await itemNow(store, task.id)) ?? itemOfTask(task);
   const { status, text, comment } = meantBy(item.kind, item.options, word);
   const isToBeDone = task.status === 'review' && status === 'approved';
-  if (isToBeDone) await mergeFirst(parts, task);
-  else if (status !== 'rejected') await keepAgent(store, task, by);
+  if (isToBeDone) {
+    await applyHeldFirst(parts, task);
+    await mergeFirst(parts, task);
+  } else if (status !== 'rejected') await keepAgent(store, task, by);
   const sources: string[] = [];
   for await (const node of store.nodes({ task: task.id })) if (sources.length < MOST_SOURCES) sources.push(node.id);
   const last = await store.lastRecord();
@@ -270,6 +276,16 @@ async function notWaiting(store: Store, task: Task): Promise<BatonError> {
 
 /** So many nodes of a task are named as what its review is about. */
 const MOST_SOURCES = 50;
+
+/** What its run handed on goes on with the approval. Where that asks for a word of its own, the task waits for it. */
+async function applyHeldFirst(parts: AnswerParts, task: Task): Promise<void> {
+  const open = await approveHeldBack(parts, task);
+  const [first] = open;
+  if (first === undefined) return;
+  const asked = open.map(({ id, question }) => `${id}: ${question}`).join('; ');
+  const sentence = `${task.id} is not done: what it hands on is in the graph now, and a person is asked about it: ${asked}`;
+  throw new BatonError('E_HELD_BACK', sentence, `try: baton approve ${first.id}`);
+}
 
 /** What is done is in the user's branch: whoever waits for the task begins there. */
 async function mergeFirst({ mergeLinked }: AnswerParts, task: Task): Promise<void> {

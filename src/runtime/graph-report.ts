@@ -6,7 +6,7 @@
 import { parseJson } from '../core/fields.ts';
 import { mergeDocuments } from '../core/graph-queries.ts';
 import type { Refusal } from '../core/laws/decision.ts';
-import type { Actor, GraphMessage, Handed } from '../core/laws/messages.ts';
+import type { Actor, GraphMessage, Handed, HandedOn } from '../core/laws/messages.ts';
 import { thresholdOf } from '../core/laws/questions.ts';
 import type { GraphUpdate } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
@@ -34,8 +34,8 @@ export interface Speaker {
   readonly session?: string;
 }
 
-export const saysNothing = ({ updates, output, broken }: SaidGraph): boolean =>
-  updates.length === 0 && output === null && broken.length === 0;
+export const saysNothing = ({ updates, outputs, broken }: SaidGraph): boolean =>
+  updates.length === 0 && outputs.length === 0 && broken.length === 0;
 
 /** An answer that only a person may give. */
 export const isPersonsWord = ({ _meta: meta, _handoff: handoff }: Output): boolean =>
@@ -45,13 +45,14 @@ type Planned = { readonly message: Apply } | { readonly refusal: Refusal };
 
 /** What is asked of the store, or what keeps it from being asked. Nothing is changed by it. */
 async function planGraph(parts: StageParts, said: SaidGraph, speaker: Speaker): Promise<Planned> {
-  const { updates, output, broken } = said;
+  const { updates, outputs, broken } = said;
   const { by, task, run, session } = speaker;
   if (broken.length > 0) {
     return no('E_SCHEMA_VALIDATION', `nothing of it is written into the graph: ${broken.join('; ')}`);
   }
-  if (output !== null && isPersonsWord(output) && by.kind !== 'person') {
-    const message = `only a person approves ${output._handoff.graph_node}, and this came from ${by.name}`;
+  const persons = by.kind === 'person' ? undefined : outputs.find(isPersonsWord);
+  if (persons !== undefined) {
+    const message = `only a person approves ${persons._handoff.graph_node}, and this came from ${by.name}`;
     return no('E_PERMISSION_DENIED', message);
   }
   const changes = updates.map(graphUpdateOf);
@@ -64,22 +65,38 @@ async function planGraph(parts: StageParts, said: SaidGraph, speaker: Speaker): 
     ...(run === null ? {} : { run }),
     ...(session === undefined ? {} : { session }),
   };
-  if (output === null) return { message };
-  const handed = handedOf(output);
-  const stage = stageOf(parts.config, handed.nextStage);
+  const handed: HandedOn[] = [];
+  for (const output of outputs) {
+    const planned = await planHandOn(parts, output, message, speaker);
+    if ('refusal' in planned) return planned;
+    handed.push(planned.handed);
+  }
+  return { message: handed.length === 0 ? message : { ...message, handed } };
+}
+
+/** What one OUTPUT hands on, or why it cannot be handed on. */
+async function planHandOn(
+  parts: StageParts,
+  output: Output,
+  { updates, escalate }: Apply,
+  speaker: Speaker,
+): Promise<{ readonly handed: HandedOn } | { readonly refusal: Refusal }> {
+  const { task, run, session } = speaker;
+  const said = handedOf(output);
+  const stage = stageOf(parts.config, said.nextStage);
   if (stage.kind === 'unknown') return stage;
-  const whole = { ...message, handed: stage.kind === 'user' ? { ...handed, nextStage: USER } : handed };
-  const node = await nodeAfter(parts.store, handed.node, changes, escalate);
+  const handed: HandedOn = stage.kind === 'user' ? { ...said, nextStage: USER } : said;
+  const node = await nodeAfter(parts.store, handed.node, updates, escalate);
   if (node === null) return { refusal: noNode(handed.node) };
   // A result for the person asks for nothing.
-  if (stage.kind === 'user' && handed.approval === null) return { message: whole };
+  if (stage.kind === 'user' && handed.approval === null) return { handed };
   const isAsked = isAskedAbout(node, handed, escalate);
   const open = isAsked ? undefined : await openAbout(parts.store, node.id);
   const gaps = gapsOf(node, { required: handed.requiredFields, config: parts.config, open, isAsked });
   if (gaps.length > 0) return { refusal: notLoadable(node.id, gaps) };
-  if (isAsked || stage.kind === 'user') return { message: whole };
+  if (isAsked || stage.kind === 'user') return { handed };
   const made = await nextStage(parts, {
-    stage: handed.nextStage,
+    stage: said.nextStage,
     node,
     required: handed.requiredFields,
     optional: handed.optionalFields,
@@ -90,7 +107,7 @@ async function planGraph(parts: StageParts, said: SaidGraph, speaker: Speaker): 
     output,
   });
   if ('refusal' in made) return made;
-  return { message: made.next === null ? whole : { ...whole, next: made.next } };
+  return { handed: made.next === null ? handed : { ...handed, next: made.next } };
 }
 
 const no = (code: Refusal['code'], message: string, hint: string | null = null): { readonly refusal: Refusal } => ({
@@ -147,8 +164,8 @@ export type Applied =
       readonly kind: 'applied';
       readonly answer: Exclude<Answer, { kind: 'refused' }>;
       readonly questions: readonly Question[];
-      /** The task of the next stage. */
-      readonly next: Task | null;
+      /** The tasks of the next stages. */
+      readonly next: readonly Task[];
     };
 
 /** All of it, or nothing. */
@@ -158,9 +175,14 @@ export async function applyGraph(parts: StageParts, said: SaidGraph, speaker: Sp
   if ('refusal' in planned) return { kind: 'refused', refusal: planned.refusal };
   const answer = await parts.store.send({ message: planned.message, by: speaker.by });
   if (answer.kind === 'refused') return { kind: 'refused', refusal: answer.refusal };
-  const next = answer.tasks.find(({ metadata }) => metadata['stage'] !== undefined && metadata['node'] !== undefined);
-  const own = speaker.task?.id;
-  return { kind: 'applied', answer, questions: answer.questions ?? [], next: next?.id === own ? null : (next ?? null) };
+  const next = answer.tasks.filter(
+    ({ id, metadata, status }) =>
+      id !== speaker.task?.id &&
+      metadata['stage'] !== undefined &&
+      metadata['node'] !== undefined &&
+      status !== 'cancelled',
+  );
+  return { kind: 'applied', answer, questions: answer.questions ?? [], next };
 }
 
 export const speakerOf = (task: Task, run: Run): Speaker => ({
@@ -198,5 +220,5 @@ export const graphRepairs =
     const planned = await planGraph(parts, said, speakerOf(task, run));
     if ('message' in planned || !MENDABLE.includes(planned.refusal.code)) return [];
     ear?.mendGraph?.();
-    return [`${planned.refusal.message}; say the blocks once more, as they should be, and the OUTPUT`];
+    return [`${planned.refusal.message}; say the blocks once more, as they should be, and every OUTPUT`];
   };

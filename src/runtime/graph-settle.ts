@@ -38,11 +38,11 @@ export async function writeGraph(
     return { claimed: judged(claimed), finding, again: null, words: '' };
   }
   // Whoever runs what was named has to know of the next stage before this one is over.
-  if (applied.next !== null) await host.watch.caughtUp();
+  if (applied.next.length > 0) await host.watch.caughtUp();
   const open = applied.questions.filter(({ answer }) => answer === null);
   const nodes = (applied.answer.nodes ?? []).filter(({ createdBy }) => createdBy !== 'baton');
   const written = nodes.map(({ id, type, confidence }) => `- Wrote ${type} ${id} (confidence ${confidence})`);
-  const next = applied.next === null ? [] : [`- Goes on to ${applied.next.metadata['stage']}: ${applied.next.id}`];
+  const next = applied.next.map(({ id, metadata }) => `- Goes on to ${metadata['stage']}: ${id}`);
   const asked = open.map(({ id, question }) => `${WAITS}${id}: ${shorten(question, 150)}`);
   const words = [...asked, ...written, ...next].join('\n');
   // An agent that says all it has to say by its nodes has summed up nothing.
@@ -60,7 +60,7 @@ export async function writeGraph(
     const again = knownAnew(await host.store.history(task.id), task.id, run.id);
     if (again === null) return settled(judged(claimed).outcome, answeredBefore(known));
     // It went on without the answer.
-    if (applied.next !== null) await takeBack(host, task, again);
+    if (applied.next.length > 0) await takeBack(host, task, again);
     return settled('needs_review', null, again);
   }
   return settled(open.length > 0 ? 'needs_review' : claimed.outcome);

@@ -128,8 +128,8 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
 
   /** The envelope before it may speak of it. */
   const ofNode = (): void => {
-    const { output } = graph.said;
-    if (heard?.dialect !== 'output' || output === null) return;
+    const output = graph.said.outputs.at(-1);
+    if (heard?.dialect !== 'output' || output === undefined) return;
     const report = reportIn({ dialect: 'output', kind: 'OUTPUT', valid: true, problems: [], value: output, line: 1 });
     if (report !== null) heard = { ...heard, report };
   };

@@ -2,6 +2,7 @@
 import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { createDetector, type Found } from '../protocol/index.ts';
+import { taskMessage } from './child.ts';
 import type { Host } from './host.ts';
 import { readWords } from './logged-words.ts';
 import { createGraphEar, type GraphEar, isOfGraph, type SaidGraph } from './said-graph.ts';
@@ -27,11 +28,14 @@ async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise
     take(detector.end());
     detector = createDetector();
   };
+  const { phases = [] } = await taskMessage(host.store, task, host.workspace);
   const read = await readWords(host, task, run, {
     text: (piece) => take(detector.feed(piece)),
     pause,
     turnEnded() {
       pause();
+      // Without phases a second turn is one in which the agent was asked for what was broken.
+      if (phases.length === 0) ear.mend();
       ear.nextTurn();
     },
   });

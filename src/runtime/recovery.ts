@@ -20,6 +20,7 @@ import { takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
 import { leftHalfBack } from './half-back.ts';
 import type { Heard } from './hearing.ts';
+import { holdBack } from './held-graph.ts';
 import type { Host } from './host.ts';
 import { leaveResults } from './left-results.ts';
 import { saidBy } from './logged-graph.ts';
@@ -142,10 +143,8 @@ async function withGraph(
   if (finding !== null) {
     const facts = createFacts(host.store, task.id, run.id);
     facts.tell('run.evidence', { claims: [], artifacts: [], findings: [finding], again: true });
-    const node = said.output?._handoff.graph_node ?? null;
-    const blocks = said.updates.length + said.broken.length;
-    facts.tell('graph.dropped', { blocks, node, reason: finding.message });
     await facts.written();
+    await holdBack(host.store, task, run, said, finding.message);
   }
   return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };
 }

@@ -161,7 +161,7 @@ async function acceptAll(
   applied: Exclude<Applied, { kind: 'refused' }>,
   own: Task | null,
 ): Promise<Answered[]> {
-  const task = applied.kind === 'applied' ? (applied.next?.id ?? own?.id ?? null) : (own?.id ?? null);
+  const task = applied.kind === 'applied' ? (applied.next[0]?.id ?? own?.id ?? null) : (own?.id ?? null);
   const isSame = applied.kind === 'applied' && applied.answer.kind === 'same';
   const answers: Answered[] = [];
   for (const [i, one] of said.entries()) {
@@ -188,7 +188,8 @@ function toldOf(applied: Exclude<Applied, { kind: 'refused' }>, isSame: boolean)
   if (open.length > 0) return `waits for a person's answer: ${open.join(', ')}`;
   if (known[0] !== undefined)
     return `${known[0].id} was answered before: ${known[0].answer?.text ?? known[0].answer?.status}`;
-  return applied.next === null ? null : `handed on to ${applied.next.metadata['stage']} as ${applied.next.id}`;
+  const stages = applied.next.map(({ id, metadata }) => `${metadata['stage']} as ${id}`);
+  return stages.length === 0 ? null : `handed on to ${stages.join(', ')}`;
 }
 
 /** A person's word about nodes; what else stands in the text goes into the graph first. */

@@ -1,5 +1,5 @@
 /**
- * What a run says of the knowledge graph, over all its turns and by all its ways: its blocks and its last envelope. Nothing of it counts before the run
+ * What a run says of the knowledge graph, over all its turns and by all its ways: its blocks and its envelopes. Nothing of it counts before the run
  * has ended well, and all of it counts together or not at all.
  */
 
@@ -11,13 +11,13 @@ import type { GraphUpdate, Output } from '../protocol/output/schema.ts';
 export interface SaidGraph {
   /** In the order in which they came, each once. */
   readonly updates: readonly GraphUpdate[];
-  /** The last envelope; null where there is none. */
-  readonly output: Output | null;
+  /** The envelopes. Of two that hand the same node on to the same stage, the later one. */
+  readonly outputs: readonly Output[];
   /** What is wrong with blocks of it, in sentences: then nothing of it counts. */
   readonly broken: readonly string[];
 }
 
-export const NOTHING_SAID: SaidGraph = { updates: [], output: null, broken: [] };
+export const NOTHING_SAID: SaidGraph = { updates: [], outputs: [], broken: [] };
 
 export const isOfGraph = ({ dialect }: Pick<Found, 'dialect'>): boolean => dialect === 'output';
 
@@ -50,7 +50,7 @@ interface Broken {
 export function createGraphEar(): GraphEar {
   let blocks: Block[] = [];
   let broken: Broken[] = [];
-  let output: Output | null = null;
+  let outputs: { readonly output: Output; readonly turn: number }[] = [];
   let chars = 0;
   let count = 0;
   let turn = 0;
@@ -78,6 +78,14 @@ export function createGraphEar(): GraphEar {
     blocks = earlier === -1 ? [...blocks, block] : blocks.with(earlier, block);
   };
 
+  const hand = (output: Output): void => {
+    // After it was asked to say the blocks once more, what it says then stands for what it said before.
+    const kept = outputs.filter((one) => !(one.turn <= mended && turn > one.turn) && !isSameHand(one.output, output));
+    if (kept.length >= MOST_BLOCKS)
+      return refuse(`expected at most ${MOST_BLOCKS} OUTPUTs in a report, got more`, null);
+    outputs = [...kept, { output, turn }];
+  };
+
   const isMendedBy = (one: Broken, id: string | null): boolean =>
     (one.id !== null && one.id === id) || (one.turn <= mended && turn > one.turn);
 
@@ -96,7 +104,7 @@ export function createGraphEar(): GraphEar {
       }
       if (kind === 'GRAPH_UPDATE') return add(value as GraphUpdate);
       broken = broken.filter((one) => !isMendedBy(one, null) && !one.sentence.startsWith('the OUTPUT envelope'));
-      output = value as Output;
+      hand(value as Output);
     },
     nextTurn() {
       turn += 1;
@@ -105,10 +113,17 @@ export function createGraphEar(): GraphEar {
       mended = turn;
     },
     get said() {
-      return { updates: blocks.map(({ update }) => update), output, broken: broken.map(({ sentence }) => sentence) };
+      return {
+        updates: blocks.map(({ update }) => update),
+        outputs: outputs.map(({ output }) => output),
+        broken: broken.map(({ sentence }) => sentence),
+      };
     },
   };
 }
+
+const isSameHand = ({ _handoff: a }: Output, { _handoff: b }: Output): boolean =>
+  a.graph_node === b.graph_node && a.next_stage === b.next_stage;
 
 const nodeIdOf = (update: GraphUpdate): string | null =>
   update.type === 'add_node' || update.type === 'update_node' ? update.node_id : null;

@@ -9,6 +9,7 @@ import type { Evidence, Finding } from './evidence/weigh.ts';
 import type { Facts } from './facts.ts';
 import { saysNothing, takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
+import { holdBack, sizeOf } from './held-graph.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
@@ -68,8 +69,10 @@ async function settleAsTold(
     // What is wrong with its snapshots must not keep the store from knowing how it ended.
     host.warn(`${task.id}: ${failureOf(cause).message}`);
   });
-  const isWritten = verdict === 'reported' && evidence?.findings.length === 0 && report?.outcome !== 'failed';
-  if (!isWritten && !saysNothing(work.graph)) facts.tell('graph.dropped', droppedOf(work));
+  if (verdict === 'reported' && failure === null && report?.outcome !== 'failed') {
+    const [finding] = evidence?.findings ?? [];
+    if (finding !== undefined) await holdBack(host.store, task, run, work.graph, finding.message);
+  } else if (!saysNothing(work.graph)) facts.tell('graph.dropped', droppedOf(work));
   // What was told before stands before it in the journal; that all of it is on disk is waited for once, at the end.
   if (verdict === 'leaving') {
     await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true, reason: 'leaving', cost });
@@ -100,6 +103,7 @@ async function settleAsTold(
     if (graphed !== null && graphed.finding !== null) {
       evidence = withFinding(evidence as Evidence, graphed.finding);
       refused = evidence.findings;
+      await holdBack(host.store, task, run, work.graph, graphed.finding.message);
       facts.tell('run.evidence', { ...evidence });
     }
     const summary = shorten(claimed.summary.trim(), 500);
@@ -182,12 +186,8 @@ async function settleAsFailed(
 
 /** What it said of the knowledge graph, and why nothing of that is written. */
 const droppedOf = ({ graph, told, verdict }: Work): Readonly<Record<string, unknown>> => ({
-  blocks: graph.updates.length + graph.broken.length,
-  node: graph.output?._handoff.graph_node ?? null,
-  reason:
-    told.failure?.message ??
-    told.evidence?.findings[0]?.message ??
-    (verdict === 'reported' ? 'the agent says that it failed' : verdict),
+  ...sizeOf(graph),
+  reason: told.failure?.message ?? (verdict === 'reported' ? 'the agent says that it failed' : verdict),
 });
 
 /** At once, whatever its policy leaves of attempts: nothing was wrong with it. Somebody else's word about it, said meanwhile, stands. */

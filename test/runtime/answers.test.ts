@@ -88,7 +88,7 @@ function makeWorld(config: Config = CONFIG): World {
           updates: said
             .filter(({ kind }) => kind === 'GRAPH_UPDATE')
             .map(({ value }) => graphUpdateOf(value as GraphUpdate)),
-          ...(output === undefined ? {} : { handed: handedOf(output.value as Output) }),
+          ...(output === undefined ? {} : { handed: [handedOf(output.value as Output)] }),
           escalate: { below: 0.9, domains: {} },
           task,
           run,

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Node } from '../../src/core/node.ts';
 import { emptyReport } from '../../src/core/report.ts';
-import type { WholeNode } from '../../src/core/store.ts';
 import type { Run, Task } from '../../src/core/task.ts';
 import { detect } from '../../src/protocol/detect.ts';
 import { answerQuestion } from '../../src/runtime/answers.ts';
@@ -16,6 +15,7 @@ import { logFolder } from '../../src/runtime/places.ts';
 import { finishRollback, recover } from '../../src/runtime/recovery.ts';
 import { createGraphEar } from '../../src/runtime/said-graph.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
+import { nodeOf, nodes, nodeText, outputText, tasks, worldOf } from './graph-world.ts';
 import { print } from './small-agents.ts';
 import { makeWorld, type Ran, reportText, sh, taskOf, type World } from './world.ts';
 
@@ -61,64 +61,6 @@ OUTPUT:
     graph_node: "${FIX}"
     required_fields: ["code_changes", "files_modified"]
 `;
-
-interface Said {
-  readonly id: string;
-  readonly confidence?: number | string;
-  readonly data?: object;
-  readonly from?: string;
-  readonly type?: string;
-  readonly more?: string;
-}
-
-const nodeText = ({
-  id,
-  confidence = 0.95,
-  data = { summary: 's' },
-  from,
-  type = 'Findings',
-  more = '',
-}: Said): string =>
-  [
-    '[GRAPH_UPDATE]',
-    'type: add_node',
-    `node_id: ${id}`,
-    `node_type: ${type}`,
-    `metadata: { created_by: emma, confidence: ${confidence} }`,
-    `data: ${JSON.stringify(data)}`,
-    'handoff: { ready_for_next: true }',
-    ...(from === undefined ? [] : [`lineage: { created_from_node: ${from} }`]),
-    ...(more === '' ? [] : [more]),
-    '[/GRAPH_UPDATE]',
-  ].join('\n');
-
-const outputText = (node: string, stage: string, more: object = {}, confidence = 0.95, type = 'analysis'): string =>
-  [
-    'OUTPUT:',
-    `  _meta: { output_type: ${type}, created_by: emma, confidence: ${confidence} }`,
-    `  _handoff: ${JSON.stringify({ next_stage: stage, graph_node: node, required_fields: ['summary'], ...more })}`,
-    '',
-  ].join('\n');
-
-/** Agents by name, each a script of the shell that keeps its prompt and says something. */
-async function worldOf(agents: Readonly<Record<string, string>>, config: object = {}): Promise<World> {
-  const all = Object.entries(agents).map(([name, said]) => [name, sh(`cat > ${name}.prompt\n${said}\n`)]);
-  return makeWorld({ config: { agents: Object.fromEntries(all), defaults: { sandbox: 'off' }, ...config } });
-}
-
-const nodes = async (world: World): Promise<WholeNode[]> => {
-  const all: WholeNode[] = [];
-  for await (const node of world.store.nodes()) all.push(node);
-  return all;
-};
-
-const tasks = async (world: World): Promise<Task[]> => {
-  const all: Task[] = [];
-  for await (const task of world.store.tasks()) all.push(task);
-  return all;
-};
-
-const nodeOf = async (world: World, id: string): Promise<WholeNode> => (await world.store.node(id)) as WholeNode;
 
 /** Not accepted, and nothing of it in the graph. */
 async function expectBounced(world: World, ran: Ran, code: string, words: RegExp): Promise<void> {
@@ -497,7 +439,7 @@ describe('doubt', () => {
       cause: { message: expect.stringContaining(`what ${run.id} printed cannot be read`) },
     });
     expect(await nodes(world)).toEqual([]);
-    expect((await world.ran(task, [])).told('graph.dropped')).toMatchObject([{ blocks: 1 }]);
+    expect((await world.ran(task, [])).told('graph.held')).toMatchObject([{ blocks: 1 }]);
   });
 
   /** A run that has printed a text and said by its socket that it is done, and whose Baton is no more. */

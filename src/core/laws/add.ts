@@ -125,7 +125,7 @@ const findParent = (
 
 function giveIds(draft: Draft, news: readonly NewTask[]): string[] | Decision {
   const day = dayOf(draft.now);
-  let last = draft.slice.lastNumber(day);
+  let last = draft.lastNumber(day);
   const taken = new Set<string>();
   for (const { id } of news) {
     if (id === undefined) continue;

@@ -11,11 +11,12 @@ import { beginMerge, endMerge } from './merges.ts';
 import type { Actor, AnyMessage, Claimer, TaskMessage } from './messages.ts';
 import { cancel, move, retry } from './moves.ts';
 import { answerQuestion } from './questions.ts';
+import { withMessage } from './remembered.ts';
 import { hold, rollBack, takeCheckpoint } from './rollback.ts';
 import { charge, fail, judge, place, report, resume } from './runs.ts';
 import * as session from './session.ts';
 import { answerTask } from './task-answer.ts';
-import { adopt, reportTask, update, withMessage } from './told.ts';
+import { adopt, reportTask, update } from './told.ts';
 
 export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number): Decision {
   const tooLong = longText(message);

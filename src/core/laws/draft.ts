@@ -1,7 +1,7 @@
 /** A decision in the making: what a law has changed so far is what it sees next. */
 
 import type { Put, RollingBack } from '../session.ts';
-import type { Run, Task, TaskStatus } from '../task.ts';
+import { partsOfId, type Run, type Task, type TaskStatus } from '../task.ts';
 import type { Change, Decision, Event, Slice } from './decision.ts';
 import { type GraphDraft, openGraphDraft } from './graph-draft.ts';
 import type { Actor, Texts } from './messages.ts';
@@ -14,6 +14,8 @@ export interface Draft {
   /** With what was changed here. */
   task(id: string): Task | undefined;
   dependents(id: string): Iterable<string>;
+  /** The highest number that an id of this day has. */
+  lastNumber(day: string): number;
   create(task: Task, texts?: Texts): void;
   /** New values of fields; `updatedAt` goes with them. */
   set(id: string, fields: Partial<Task>, texts?: Texts): Task;
@@ -31,6 +33,7 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
   const tasks = new Map<string, Task>();
   const changes = new Map<string, { set: Partial<Task>; texts?: Texts }>();
   const events: Event[] = [];
+  const made: string[] = [];
   const puts = new Map<string, Put[]>();
   /** Dependents that are made here; the slice does not know them yet. */
   const newDependents = new Map<string, string[]>();
@@ -59,9 +62,18 @@ export function openDraft(slice: Slice, by: Actor, now: number): Draft {
       yield* slice.dependents(id);
       yield* newDependents.get(id) ?? [];
     },
-    create(made, texts) {
-      const until = notYet(made);
-      const task = until === null ? made : { ...made, availableAt: until };
+    lastNumber(day) {
+      let last = slice.lastNumber(day);
+      for (const id of made) {
+        const parts = partsOfId(id);
+        if (parts?.day === day) last = Math.max(last, parts.number);
+      }
+      return last;
+    },
+    create(given, texts) {
+      made.push(given.id);
+      const until = notYet(given);
+      const task = until === null ? given : { ...given, availableAt: until };
       tasks.set(task.id, task);
       changes.set(task.id, { set: task, ...(texts === undefined ? {} : { texts }) });
       for (const other of task.dependsOn) {

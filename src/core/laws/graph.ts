@@ -4,11 +4,11 @@ import { DEFAULT_SESSION, isRunning, type Task } from '../task.ts';
 import { shown } from '../words.ts';
 import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
+import { isApplied, isHeldBack, markApplied } from './held-graph.ts';
 import type { GraphMessage } from './messages.ts';
 import { type Asking, askAbout, isAskedAbout, thresholdOf } from './questions.ts';
 import { handOn } from './stages.ts';
 import { markStale } from './stale.ts';
-import { withMessage } from './told.ts';
 
 type Apply = Extract<GraphMessage, { type: 'graph.apply' }>;
 type AddNode = Extract<GraphUpdate, { kind: 'add-node' }>;
@@ -22,13 +22,15 @@ export function applyGraph(draft: Draft, message: Apply): Decision {
   if (message.task !== undefined && task === null) return refused('E_NOT_FOUND', `there is no task ${message.task}`);
   const { run } = message;
   if (run !== undefined) {
-    if (task === null || task.run?.id !== run || !isRunning(task)) {
+    const isCurrent = task?.run?.id === run && (isRunning(task) || isHeldBack(task));
+    if (task === null || !isCurrent) {
       return refused('E_STALE_RUN', `${run} is not the current run of ${task?.id ?? 'any task'}, or it has ended`);
     }
-    if (task.messages.includes(markOf(run))) return same(...saidBefore(draft, task, run));
+    if (isApplied(task, run) && !isHeldBack(task)) return same(...saidBefore(draft, task, run));
   }
   const session = task?.session ?? message.session ?? DEFAULT_SESSION;
-  const asking: Asking = { draft, task: task?.id ?? null, run: run ?? null, session, handed: message.handed ?? null };
+  const handed = message.handed ?? [];
+  const asking: Asking = { draft, task: task?.id ?? null, run: run ?? null, session, handed };
   const touched = new Set<string>();
   for (const update of message.updates) {
     const refusal = take(asking, update, message);
@@ -39,29 +41,28 @@ export function applyGraph(draft: Draft, message: Apply): Decision {
   }
   // Sources may stand behind what was made from them, so they are looked at when all are there.
   for (const id of touched) {
-    const refusal = checkSources(draft, id, session);
+    const refusal = checkSources(draft, id);
     if (refusal !== null) return refusal;
   }
   const about = [...touched].map((id) => `node:${id}`);
-  const { handed } = message;
-  const node = handed === undefined ? undefined : draft.graph.node(handed.node);
-  if (handed !== undefined && node === undefined) return refused('E_NOT_FOUND', `there is no node ${handed.node}`);
-  if (node !== undefined && isBound(draft) && node.session !== session) return notYours(node, session);
+  for (const { node: id } of handed) {
+    const node = draft.graph.node(id);
+    if (node === undefined) return refused('E_NOT_FOUND', `there is no node ${id}`);
+    if (isBound(draft) && node.session !== session) return notYours(node, session);
+  }
   about.push(...askAbout(asking, [...touched], message.escalate));
-  if (handed !== undefined && message.next !== undefined && !isAskedAbout(draft, handed.node)) {
-    const made = handOn(draft, task, message.next, handed.node, handed.nextStage);
+  for (const { node, nextStage, next } of handed) {
+    if (next === undefined || isAskedAbout(draft, node)) continue;
+    const made = handOn(draft, task, next, node, nextStage);
     if (typeof made !== 'string') return made;
     about.push(made);
   }
   if (about.length === 0)
     return refused('E_SCHEMA_VALIDATION', 'expected a change of the graph or a node to hand on, got neither');
-  if (draft.graph.changes.length === 0 && message.next === undefined) return same(...about);
-  if (task !== null && run !== undefined) draft.set(task.id, withMessage(task, markOf(run)));
+  if (draft.graph.changes.length === 0 && handed.every(({ next }) => next === undefined)) return same(...about);
+  if (task !== null && run !== undefined) draft.set(task.id, markApplied(task, run));
   return draft.decision(session, about);
 }
-
-/** A run's word on the graph is taken once; this marks that it was. */
-const markOf = (run: string): string => `graph:${run}`;
 
 /** What a run has written down of the graph already. */
 function saidBefore(draft: Draft, task: Task, run: string): string[] {
@@ -135,8 +136,12 @@ function addNode(
     return onlyPersons(id, draft.by.name);
   if (node.sources.length > MOST_SOURCES) return tooMany(id, node.sources.length);
   const before = draft.graph.node(id);
-  // Of one task the last run counts: it may write anew what an earlier one had written.
-  const isAnew = before !== undefined && before.task !== null && before.task === task && before.run !== run;
+  // Of one task the last run counts: it may write anew what an earlier one had written, and what was taken back from itself.
+  const isAnew =
+    before !== undefined &&
+    before.task !== null &&
+    before.task === task &&
+    (before.run !== run || before.stale !== null);
   if (before !== undefined && !isAnew) {
     return refused(
       'E_DUPLICATE',
@@ -235,10 +240,18 @@ function putEdge(
 ): Decision | null {
   const { kind, ...edge } = update;
   const name = `${edge.source} → ${edge.target}`;
+  let isOwn = false;
   for (const id of [edge.source, edge.target]) {
     const node = draft.graph.node(id);
     if (node === undefined) return refused('E_NOT_FOUND', `the edge ${name} leads to nothing: there is no node ${id}`);
-    if (isBound(draft) && node.session !== session) return notYours(node, session);
+    isOwn ||= node.session === session;
+    // What is superseded is changed by it; any other relation only says something of the two.
+    const isChanged = edge.relation === SUPERSEDES && id === edge.target;
+    if (isBound(draft) && isChanged && node.session !== session) return notYours(node, session);
+  }
+  if (isBound(draft) && !isOwn) {
+    const message = `the edge ${name} joins two nodes of other sessions, and this came from the session ${session}`;
+    return refused('E_PERMISSION_DENIED', message, 'one end has to be a node of its own session');
   }
   const asked = edge.relation === SUPERSEDES && isBound(draft) ? isAskedAbout(draft, edge.target) : null;
   if (asked !== null) {
@@ -281,14 +294,14 @@ function putEdge(
   return null;
 }
 
-function checkSources(draft: Draft, id: string, session: string): Decision | null {
+/** What it was made from may be of any session: to read is free. */
+function checkSources(draft: Draft, id: string): Decision | null {
   const node = draft.graph.node(id);
   for (const source of node?.sources ?? []) {
     if (source === id) return refused('E_CYCLE', `${id} names itself as its source`);
     const found = draft.graph.node(source);
     if (found === undefined)
       return refused('E_NOT_FOUND', `${id} says that it was made from ${source}, and there is no such node`);
-    if (isBound(draft) && found.session !== session) return notYours(found, session);
   }
   const circle = pathUp(draft, node?.sources ?? [], id);
   return circle === null ? null : closesCircle([id, ...circle]);

@@ -74,6 +74,9 @@ export interface Handed {
   readonly escalationReason: string | null;
 }
 
+/** A node that is handed on, with the task of its next stage, which is made at once where nothing has to be asked first. */
+export type HandedOn = Handed & { readonly next?: NextStage };
+
 /** The least confidence that is not asked about; by domain where config says so. */
 export interface Threshold {
   readonly below: number;
@@ -254,9 +257,8 @@ export type GraphMessage =
   | {
       readonly type: 'graph.apply';
       readonly updates: readonly GraphUpdate[];
-      readonly handed?: Handed;
-      /** What is made at once where nothing has to be asked first. */
-      readonly next?: NextStage;
+      /** What each OUTPUT of the report hands on. */
+      readonly handed?: readonly HandedOn[];
       readonly escalate: Threshold;
       readonly session?: string;
       readonly task?: string;

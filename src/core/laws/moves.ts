@@ -3,6 +3,7 @@ import { isRunning, type Task, type TaskStatus } from '../task.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition, openDependency, rootOfFailure } from './dependencies.ts';
 import type { Draft } from './draft.ts';
+import { isHeldBack } from './held-graph.ts';
 import { accept, needsMerge, whileMerging } from './merges.ts';
 import type { Actor } from './messages.ts';
 import { backoffMs, countedAttempts } from './retries.ts';
@@ -30,6 +31,13 @@ export function move(draft: Draft, task: Task, to: TaskStatus, reason: string | 
       'E_PERMISSION_DENIED',
       `only a person or proven evidence makes ${task.id} done, and this came from ${draft.by.name}`,
       `a person may say so: baton task move ${task.id} done`,
+    );
+  }
+  if (to === 'done' && isHeldBack(task)) {
+    return refused(
+      'E_HELD_BACK',
+      `${task.id} is not done: what ${task.run?.id} said of the knowledge graph is held back until a person approves it`,
+      `try: baton approve ${task.id}`,
     );
   }
   if (to === 'done' && needsMerge(task)) {

@@ -18,7 +18,7 @@ export interface Asking {
   readonly task: string | null;
   readonly run: string | null;
   readonly session: string;
-  readonly handed: Handed | null;
+  readonly handed: readonly Handed[];
 }
 
 /** The question that somebody has to answer before a node is built upon; null where there is none. */
@@ -42,16 +42,24 @@ export function askAbout(asking: Asking, touched: readonly string[], escalate: T
     if (node.type === 'Uncertainty') about.push(...askUncertainty(asking, node));
     else if (node.confidence < below(node)) about.push(...askConfidence(asking, node, node.confidence, below(node)));
   }
-  const node = handed === null ? undefined : draft.graph.node(handed.node);
-  if (handed === null || node === undefined) return about;
-  const isUnsure = handed.outputType === 'uncertainty' || handed.confidence < below(node);
+  for (const each of handed) {
+    const node = draft.graph.node(each.node);
+    if (node !== undefined) about.push(...askAboutHanded(asking, node, each, below(node)));
+  }
+  return about;
+}
+
+function askAboutHanded(asking: Asking, node: Node, handed: Handed, below: number): string[] {
+  const { draft } = asking;
+  const about: string[] = [];
+  const isUnsure = handed.outputType === 'uncertainty' || handed.confidence < below;
   if (
     isUnsure &&
     node.approval !== 'approved' &&
     node.type !== 'Uncertainty' &&
     isAskedAbout(draft, node.id) === null
   ) {
-    about.push(...askConfidence(asking, node, handed.confidence, below(node)));
+    about.push(...askConfidence(asking, node, handed.confidence, below));
   }
   const gate = handed.approval ?? gateBefore(asking, node);
   if (gate !== null) about.push(...askApproval(asking, node, handed, gate.question));
@@ -125,7 +133,7 @@ function askUncertainty(asking: Asking, node: Node): string[] {
     draft.event('question.known', asking.task, asking.run, detail);
     return [`question:${like.id}`];
   }
-  const mine = handed?.node === node.id ? handed : null;
+  const mine = handed.find((each) => each.node === node.id);
   return open(asking, {
     kind: 'uncertainty',
     question,
@@ -166,8 +174,8 @@ function askConfidence(asking: Asking, node: Node, confidence: number, below: nu
     nextStage: 'user',
     requiredFields: ['resolution'],
   });
-  const mine = handed?.node === node.id ? handed : null;
-  const stage = mine === null || mine.nextStage === 'user' ? node.nextStage : mine.nextStage;
+  const mine = handed.find((each) => each.node === node.id);
+  const stage = mine === undefined || mine.nextStage === 'user' ? node.nextStage : mine.nextStage;
   return [
     `node:${id}`,
     ...open(asking, {
@@ -177,7 +185,7 @@ function askConfidence(asking: Asking, node: Node, confidence: number, below: nu
       reason: mine?.escalationReason ?? source,
       node: id,
       about: node.id,
-      nextStage: mine === null || stage === 'user' ? null : stage,
+      nextStage: mine === undefined || stage === 'user' ? null : stage,
       requiredFields: mine?.requiredFields ?? [],
       optionalFields: mine?.optionalFields ?? [],
     }),

@@ -176,7 +176,7 @@ function makeAnew(
   const made = new Map<string, string>();
   const news: NewTask[] = [];
   const day = dayOf(draft.now);
-  let number = draft.slice.lastNumber(day);
+  let number = draft.lastNumber(day);
   for (const task of tasks) {
     if (task.status !== 'done' || were[task.id] === 'done' || task.metadata['stale'] === true) continue;
     draft.set(task.id, { metadata: { ...task.metadata, stale: true } });

@@ -7,15 +7,10 @@ import { type Decision, refused, same } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { TaskMessage } from './messages.ts';
 import { MOVES, move } from './moves.ts';
+import { withMessage } from './remembered.ts';
 import { CLAIMED, report, staleRun } from './runs.ts';
 
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
-
-/** So many ids of messages are remembered of a task; a message that is sent again comes soon. */
-export const MOST_MESSAGES = 200;
-
-export const withMessage = (task: Task, messageId: string | undefined): Partial<Task> =>
-  messageId === undefined ? {} : { messages: [...task.messages.slice(1 - MOST_MESSAGES), messageId] };
 
 /** A new status, a line more in its text, or both; one record of what was said. */
 export function update(draft: Draft, task: Task, said: Of<'task.update'>): Decision {

@@ -2,6 +2,7 @@
  * The verdict on a run that reported and whose supervisor died before it was judged. What was written down of the evidence holds; what was not
  * is looked at now, as far as it can be: the expected outputs and the checkpoints. What was there before the run nobody knows any more.
  */
+import { isApplied } from '../../core/laws/held-graph.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import type { Run, Task } from '../../core/task.ts';
 import { RUNTIME } from '../actor.ts';
@@ -9,7 +10,9 @@ import { envelopeOf } from '../envelope.ts';
 import { createFacts } from '../facts.ts';
 import { takeBack } from '../graph-report.ts';
 import { knownAnew } from '../graph-settle.ts';
+import { applyHeldBack, holdBack } from '../held-graph.ts';
 import type { Host } from '../host.ts';
+import { saidBy } from '../logged-graph.ts';
 import { committed } from '../routed.ts';
 import { doAgain } from '../settle.ts';
 import { isSupervisorGone } from '../supervisors.ts';
@@ -47,7 +50,7 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   const untaken = place === null ? null : await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
   const mayMerge = linked !== null && seen.findings.length === 0 && run.outcome === 'done' && !task.reviewRequired;
   const unmerged = mayMerge ? await mergeLinked(host, task) : null;
-  const late = untaken ?? unmerged;
+  const late = untaken ?? unmerged ?? (seen.findings.length === 0 ? await ungraphed(host, task) : null);
   const findings = late === null ? seen.findings : [...seen.findings, late];
   await facts.written();
   const answer = await host.store.send({
@@ -64,10 +67,20 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
     by: RUNTIME,
   });
   // What it wrote into the graph rests on what does not hold.
-  if (findings[0] !== undefined && answer.kind === 'changed') await takeBack(host, task, findings[0].message);
+  if (findings[0] !== undefined && answer.kind === 'changed') {
+    await takeBack(host, task, findings[0].message);
+    if (isApplied(task, run.id))
+      await holdBack(host.store, task, run, await saidBy(host, task, run, history), findings[0].message);
+  }
   const merged = await mergeWork(host, task.id, true);
   await facts.written();
   return [...committed(answer), ...merged.events];
+}
+
+/** A later report that bears out its claims lets go what was held back. Why it cannot be applied, else null. */
+async function ungraphed(host: Host, task: Task): Promise<Found | null> {
+  const applied = await applyHeldBack(host, task);
+  return applied.kind === 'refused' ? { code: applied.refusal.code, message: applied.refusal.message } : null;
 }
 
 const isTold = (history: readonly StoredRecord[], run: Run, type: string): boolean =>

@@ -190,8 +190,7 @@ export async function evaluate(call: Call): Promise<Said> {
   const task = await taskNamed(call, named);
   if (task !== undefined) return text(await verdictOn(call, task), { priority: TO_PRIORITY[task.priority] });
   const node = named === undefined ? undefined : await call.store.node(named);
-  const isSeen = node !== undefined && (call.speaker.run === null || node.session === call.session);
-  if (isSeen) return text(sureness(node));
+  if (node !== undefined) return text(sureness(node));
   return failed('E002', named === undefined ? 'expected a task or node' : `unknown_task ${named}`);
 }
 

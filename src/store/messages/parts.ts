@@ -7,7 +7,7 @@ import type {
   Actor,
   Amount,
   Claimer,
-  Handed,
+  HandedOn,
   NewTask,
   NextStage,
   Speaker,
@@ -135,7 +135,7 @@ export const amount = object<Amount>({
 
 export const next = object<NextStage>({ task: newTask, loads: texts });
 
-export const handed = object<Handed>({
+export const handedOn = object<HandedOn>({
   node: text,
   nextStage: text,
   requiredFields: texts,
@@ -144,6 +144,7 @@ export const handed = object<Handed>({
   outputType: text,
   approval: object<{ readonly question: string }>({ question: text }).nullable(),
   escalationReason: text.nullable(),
+  next: next.optional(),
 });
 
 export const threshold = object<Threshold>({ below: z.number(), domains: z.record(z.string(), z.number()) });

@@ -159,8 +159,7 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
   'graph.apply': object<Of<'graph.apply'>>({
     type: type('graph.apply'),
     updates: z.array(part.graphUpdate),
-    handed: part.handed.optional(),
-    next: part.next.optional(),
+    handed: z.array(part.handedOn).optional(),
     escalate: part.threshold,
     session: session.optional(),
     task: text.optional(),

@@ -153,13 +153,15 @@ describe('who may write', () => {
     expect(no(world, apply([update('b', { createdBy: 'user' })]), AGENT)).toBe('E_PERMISSION_DENIED');
   });
 
-  test('an agent speaks of the nodes of its session only', () => {
+  test('an agent reads the nodes of every session and writes those of its own', () => {
     const world = createWorld();
     world.ok(apply([node('a')], { session: 'one' }));
     world.ok(apply([node('b')], { session: 'two' }));
-    for (const updates of [[update('a')], [edge('b', 'a', 'supersedes')], [node('c', { sources: ['a'] })]]) {
+    for (const updates of [[update('a')], [edge('b', 'a', 'supersedes')]]) {
       expect(no(world, apply(updates, { session: 'two' }), AGENT)).toBe('E_PERMISSION_DENIED');
     }
+    expect(no(world, apply([edge('a', 'b', 'x')], { session: 'three' }), AGENT)).toBe('E_PERMISSION_DENIED');
+    world.ok(apply([node('c', { sources: ['a'] }), edge('c', 'a', 'implements')], { session: 'two' }), AGENT);
     world.ok(apply([edge('b', 'a', 'supersedes')]), PERSON);
   });
 

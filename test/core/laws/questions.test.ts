@@ -79,7 +79,7 @@ function asked(
 }
 
 describe('an approval gate', () => {
-  const gate = () => asked([node('plan')], { handed: handed('plan', GATE), next: NEXT }, 'needs_review');
+  const gate = () => asked([node('plan')], { handed: [{ ...handed('plan', GATE), next: NEXT }] }, 'needs_review');
 
   test('is a question, and nothing goes on before it is answered', () => {
     const { world, task } = gate();
@@ -143,7 +143,7 @@ describe('an approval gate', () => {
     expect(world.status(task)).toBe('ready');
     expect(at(world, 'plan').ready).toBe(false);
     const run = world.claim({ id: task });
-    world.ok(apply([node('plan')], { task, run, handed: handed('plan', GATE) }), AGENT);
+    world.ok(apply([node('plan')], { task, run, handed: [handed('plan', GATE)] }), AGENT);
     expect(openIds(world)).toEqual(['ask-2']);
   });
 
@@ -151,7 +151,7 @@ describe('an approval gate', () => {
     const { world, task } = gate();
     answer(world, 'changes_requested');
     const run = world.claim({ id: task });
-    world.ok(apply([node('other')], { task, run, handed: handed('other'), next: NEXT }), AGENT);
+    world.ok(apply([node('other')], { task, run, handed: [{ ...handed('other'), next: NEXT }] }), AGENT);
     expect(openIds(world)).toEqual(['ask-2']);
     expect(ask(world, 'ask-2')).toMatchObject({ question: GATE.approval.question, about: 'other' });
     expect(world.state.size).toBe(1);
@@ -172,7 +172,7 @@ describe('an approval gate', () => {
 
   test('two questions about one node: the last yes lets it go on, and once', () => {
     const world = createWorld();
-    world.ok(apply([node('plan', 0.5)], { handed: handed('plan', { ...GATE, confidence: 0.5 }), next: NEXT }));
+    world.ok(apply([node('plan', 0.5)], { handed: [{ ...handed('plan', { ...GATE, confidence: 0.5 }), next: NEXT }] }));
     expect(openIds(world)).toEqual(['ask-1', 'ask-2']);
     answer(world, 'approved', { next: NEXT });
     expect(world.state.size).toBe(0);
@@ -205,7 +205,7 @@ describe('an approval gate', () => {
     const world = createWorld();
     const task = world.addOne();
     const run = world.claim({ id: task });
-    world.ok(apply([node('plan')], { task, run, handed: handed('plan', GATE) }), AGENT);
+    world.ok(apply([node('plan')], { task, run, handed: [handed('plan', GATE)] }), AGENT);
     expect(world.no({ type: 'question.answer', id: 'ask-1', status: 'approved' }).code).toBe('E_RUN_ALIVE');
   });
 
@@ -229,7 +229,7 @@ describe('an approval gate', () => {
 
 describe('a question whose task is over', () => {
   test.each(['cancelled', 'done'] as const)("%s: it need not be answered, and stands in nobody's way", (to) => {
-    const { world, task } = asked([node('plan')], { handed: handed('plan', GATE) }, 'needs_review');
+    const { world, task } = asked([node('plan')], { handed: [handed('plan', GATE)] }, 'needs_review');
     world.move(task, to);
     expect(world.no({ type: 'question.answer', id: 'ask-1', status: 'approved' }).code).toBe('E_ANSWERED');
     const change: GraphUpdate = { kind: 'update-node', id: 'plan', set: {}, changesData: true, document: '{}' };
@@ -237,10 +237,10 @@ describe('a question whose task is over', () => {
   });
 
   test('done anew: the new run asks itself', () => {
-    const { world, task } = asked([node('plan')], { handed: handed('plan', GATE) }, 'needs_review');
+    const { world, task } = asked([node('plan')], { handed: [handed('plan', GATE)] }, 'needs_review');
     world.retry(task);
     const run = world.claim({ id: task });
-    world.ok(apply([node('plan')], { task, run, handed: handed('plan', GATE) }), AGENT);
+    world.ok(apply([node('plan')], { task, run, handed: [handed('plan', GATE)] }), AGENT);
     expect(world.no({ type: 'question.answer', id: 'ask-1', status: 'approved' }).code).toBe('E_ANSWERED');
     world.report(run, { outcome: 'needs_review' });
     answer(world, 'approved', { id: 'ask-2' });
@@ -255,7 +255,7 @@ test('operators are part of a question', () => {
 
 describe('too little confidence', () => {
   const unsure = () =>
-    asked([node('plan', 0.7)], { handed: handed('plan', { confidence: 0.7 }), next: NEXT }, 'needs_review');
+    asked([node('plan', 0.7)], { handed: [{ ...handed('plan', { confidence: 0.7 }), next: NEXT }] }, 'needs_review');
 
   test('is a question about the node, with an Uncertainty node of its own; the next stage waits', () => {
     const { world } = unsure();
@@ -283,7 +283,7 @@ describe('too little confidence', () => {
   test('an envelope that is less sure than its node counts too, and a domain may have a limit of its own', () => {
     const { world } = asked(
       [node('plan')],
-      { handed: handed('plan', { confidence: 0.5 }), next: NEXT },
+      { handed: [{ ...handed('plan', { confidence: 0.5 }), next: NEXT }] },
       'needs_review',
     );
     expect(openIds(world)).toEqual(['ask-1']);
@@ -300,13 +300,13 @@ describe('too little confidence', () => {
       task: { ...NEXT.task, dependsOn: [task], metadata: { stage: 'x', handedFrom: task } },
       loads: ['plan'],
     };
-    const facts = world.ok(apply([node('plan')], { task, run: first, handed: handed('plan'), next }), AGENT);
+    const facts = world.ok(apply([node('plan')], { task, run: first, handed: [{ ...handed('plan'), next }] }), AGENT);
     const made = facts.about.at(-1) as string;
     expect(world.task(made)).toMatchObject({ status: 'ready', dependsOn: [task] });
     world.fail(first);
     world.wait(1);
     const second = world.claim({ id: task });
-    const again = world.ok(apply([node('plan')], { task, run: second, handed: handed('plan'), next }), AGENT);
+    const again = world.ok(apply([node('plan')], { task, run: second, handed: [{ ...handed('plan'), next }] }), AGENT);
     expect(world.status(made)).toBe('cancelled');
     expect(world.status(again.about.at(-1) as string)).toBe('ready');
   });
@@ -316,7 +316,7 @@ describe('what an agent asks', () => {
   const dark = () =>
     asked(
       [node('uncertainty_dark', 0.75, 'Uncertainty', DARK)],
-      { handed: handed('uncertainty_dark', { nextStage: 'user', outputType: 'uncertainty', confidence: 0.75 }) },
+      { handed: [handed('uncertainty_dark', { nextStage: 'user', outputType: 'uncertainty', confidence: 0.75 })] },
       'blocked',
     );
 

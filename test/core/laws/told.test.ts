@@ -1,6 +1,6 @@
 /** What is said of a task by message: news (`task.update`) and how it ended where nobody supervises it (`task.report`). */
 import { describe, expect, test } from 'vitest';
-import { MOST_MESSAGES } from '../../../src/core/laws/told.ts';
+import { MOST_MESSAGES } from '../../../src/core/laws/remembered.ts';
 import type { Outcome } from '../../../src/core/report.ts';
 import { AGENT, createWorld, eventsOf, PERSON, START } from './world.ts';
 
