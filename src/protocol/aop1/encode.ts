@@ -6,6 +6,7 @@ import { stripControls } from '../text/clean.ts';
 import { shortenChars } from '../text/shorten.ts';
 import { createBlockReader, isTemplate } from './blocks.ts';
 import { type Aop1Report, decodeAop1, type Status } from './decode.ts';
+import { defuse, metricKey, metricValue, oneLine } from './defuse.ts';
 import { SUMMARY_CHARS, TASK_CHARS, type TaskType } from './limits.ts';
 
 const STATUS: Record<Outcome, Status> = {
@@ -47,7 +48,7 @@ export function fromReport(
   taskType: TaskType = 'other',
   most: number = SUMMARY_CHARS[taskType],
 ): Written {
-  const metrics = Object.entries(report.metrics).map(([key, value]) => `${oneLine(key)}: ${oneLine(value)}`);
+  const metrics = Object.entries(report.metrics).map(([key, value]) => `${metricKey(key)}: ${metricValue(value)}`);
   const lines = [
     ['START', oneLine(report.startedAt ?? '')],
     ['TASK', shortenChars(oneLine(report.task ?? ''), TASK_CHARS)],
@@ -77,11 +78,9 @@ const OPENER = new RegExp(
 );
 
 function writeSummary(summary: string, most: number): string {
-  const clean = stripControls(summary).trim();
+  const clean = defuse(stripControls(summary)).trim();
   if (clean === '') return '(no summary)';
   const quoted = clean.split('\n').map((line) => (OPENER.test(line) ? `- ${line.trimStart()}` : line));
   const text = shortenChars(quoted.join('\n'), most);
   return isTemplate('SUMMARY', text) ? shortenChars(`- ${text}`, most) : text;
 }
-
-const oneLine = (text: string): string => stripControls(text).replace(/\s+/g, ' ').trim();
