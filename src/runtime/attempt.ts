@@ -27,6 +27,7 @@ import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { isReportKind } from './repair-check.ts';
+import { costIn } from './response/said.ts';
 import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
 import { type Surroundings, surround } from './surroundings.ts';
@@ -58,6 +59,8 @@ export interface Attempt {
   startClocks(): void;
   stopClocks(): void;
   turn(prompt: string, phase: Phase | null, extra?: ExtraTurn): Promise<TurnEnd>;
+  /** Takes what the last report says that it cost, where that has not counted yet. Returns whether it counts. */
+  chargeClaim(): boolean;
   close(): Promise<void>;
 }
 
@@ -155,12 +158,29 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     };
     const use = (usage: Parameters<Meter['turn']>[0]): void => {
       meter.turn(usage);
+      weighUse();
+    };
+    const weighUse = (): void => {
       live.update({ used: meter.used });
       noteUse();
       const over = meter.exceeded() ?? sessionExceeded(given, meter);
       if (over === null) return;
       if (extra === null) stopper.stop({ code: 'E_COST_LIMIT_EXCEEDED', message: over, kind: 'failed' });
       else extra.abort();
+    };
+    /** The last report whose cost was taken: each counts once. */
+    let charged: Heard | null = null;
+    const chargeClaim = (): boolean => {
+      const { heard } = hearing;
+      if (heard === null || heard === charged) return false;
+      const cost = costIn(heard.message, heard.report);
+      // Asked for its report once more, an agent says the same cost once more.
+      const isAgain = extra !== null && charged !== null;
+      charged = heard;
+      if (cost === null || isAgain) return false;
+      meter.claim(cost);
+      weighUse();
+      return true;
     };
     /** Ends a turn that the run can do without; null in any other. */
     let extra: AbortController | null = null;
@@ -261,6 +281,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       clocks.goOn();
       hearing.end();
       await routes.done();
+      chargeClaim();
       meter.nextTurn();
       // What a phase has cost is known before the next one begins: the budget is for all attempts together.
       if (phase !== null) noteUse(true);
@@ -304,6 +325,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       startClocks: clocks.start,
       stopClocks: clocks.stop,
       turn,
+      chargeClaim,
       close,
     };
   } catch (cause) {
@@ -388,7 +410,7 @@ function listen({ host, run }: Supervision, hearing: Hearing, stopper: Stopper):
     host.watch.onRecord(({ events }) => {
       for (const { type, run: of, detail } of events) {
         if (type !== 'protocol.message.received' || of !== run.id || detail?.['forward'] !== true) continue;
-        // What is said of the graph is more than a report of it.
+        // What is said of the graph, and a RESPONSE, is more than a report of it.
         if (detail['message'] !== undefined) hearing.message(detail['message'] as Message);
         else hearing.claim(detail['report'] as Report, String(detail['type']));
       }

@@ -12,6 +12,7 @@ import { RUN_RESULT, runResult } from '../protocol/aof/run-result.ts';
 import type { CompletionReport } from '../protocol/aof/schema.ts';
 import { unknownIn } from '../protocol/aof/unknown-fields.ts';
 import type { Message } from '../protocol/message.ts';
+import { costIn, errorIn } from './response/said.ts';
 import { keptReport, messageIdOf, note, originOf, RECEIVED, type RouterOptions, type Said, WARNING } from './routed.ts';
 
 type Parts = Pick<RouterOptions, 'store' | 'dir' | 'workspace' | 'now'>;
@@ -24,9 +25,16 @@ export function claimDetail(said: Said, report: Report): Record<string, unknown>
     outcome: report.outcome,
     report: keptReport(report),
     ...unknownDetail(message),
+    ...saidDetail(message, report),
     // Recovery needs all of it to finish the run after a crash.
     ...(message.dialect === 'output' ? { graph: message.value, kind: message.kind } : {}),
   };
+}
+
+/** The error and the cost that a RESPONSE names, for whoever finishes the run after a crash. */
+function saidDetail(message: Message, report: Report): Record<string, unknown> {
+  const [error, cost] = [errorIn(message), costIn(message, report)];
+  return { ...(error === null ? {} : { error }), ...(cost === null ? {} : { cost }) };
 }
 
 /** The fields of a message that its schema does not know, by their places. */

@@ -3,6 +3,7 @@
  * known by the channel. What is not for the run itself (a handoff, a TASK, a message that names another task) goes on to the router.
  */
 
+import type { ErrorCode } from '../core/errors.ts';
 import { isFields } from '../core/fields.ts';
 import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
@@ -10,6 +11,7 @@ import { withinLimit } from '../protocol/aop1/too-long.ts';
 import { isReport } from '../protocol/dialects.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import type { Ear } from './live-runs.ts';
+import { asRailsSay } from './response/said.ts';
 import { createGraphEar, isOfGraph, type SaidGraph } from './said-graph.ts';
 
 export interface Progress {
@@ -44,6 +46,8 @@ export interface Hearing {
   close(): void;
   /** The last report that counts; null while there is none. */
   readonly heard: Heard | null;
+  /** A RESPONSE of this run that cannot be read, where no report has come since; null where there is none. */
+  readonly malformed: { readonly code: ErrorCode; readonly message: string } | null;
   /** What it has said of the knowledge graph so far. */
   readonly graph: SaidGraph;
   /** It is going to be asked for what of that was broken. */
@@ -72,6 +76,7 @@ const MOST_REFUSED = 20;
 export function createHearing({ task, run, rails, onProgress, onPrinted, route }: HearingOptions): Hearing {
   let detector = createDetector();
   let heard: Heard | null = null;
+  let malformed: Hearing['malformed'] = null;
   let isClosed = false;
   const graph = createGraphEar();
   const refused: { kind: string; reason: string }[] = [];
@@ -101,6 +106,7 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
     const { dialect, kind, value, valid } = message;
     if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
     if (isOfGraph(message)) graph.take(message);
+    if (!valid && dialect === 'aop2' && kind === 'RESPONSE' && notOwn(value) === null) malformed = brokenIn(message);
     if (isSaid && route !== undefined && !isForRun(message)) return route(message);
     if (dialect === 'output' && kind === 'GRAPH_UPDATE' && valid) return ofNode();
     if (!valid)
@@ -109,11 +115,12 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
     if (foreign !== null) return refuse(message, foreign);
     if (dialect === 'aop2' && kind === 'EVENT') return event(message);
     if (dialect === 'aof' && kind === 'status.update') return status(value);
-    const report = reportIn(message);
-    if (report === null) return refuse(message, `a run takes reports and signs of progress here, not a ${kind}`);
+    const said = reportIn(message);
+    if (said === null) return refuse(message, `a run takes reports and signs of progress here, not a ${kind}`);
     const missing =
       kind === 'RESPONSE' ? aop2.checkGuardRails(value as aop2.ResponseMessage, rails).map(({ path }) => path) : [];
-    heard = { report, dialect, missing, message };
+    heard = { report: asRailsSay(said, message, rails), dialect, missing, message };
+    malformed = null;
     if (isSaid) onPrinted?.(heard);
   };
 
@@ -180,6 +187,7 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
     },
     claim(report, dialect) {
       if (isClosed) return;
+      malformed = null;
       heard = { report, dialect, missing: [], message: null };
     },
     pause,
@@ -193,12 +201,23 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
     get heard() {
       return heard;
     },
+    get malformed() {
+      return malformed;
+    },
     get graph() {
       return graph.said;
     },
     mendGraph: () => graph.mend(),
     refused,
   };
+}
+
+/** What is wrong with a RESPONSE that cannot be read, as the failure that it is. */
+function brokenIn({ problems }: Found): NonNullable<Hearing['malformed']> {
+  const first = problems.find(({ severity }) => severity === 'error');
+  const where = first?.path ? `${first.path}: ` : '';
+  const text = `the agent's RESPONSE is not valid: ${where}${first?.message ?? 'it does not fit its schema'}`;
+  return { code: first?.code ?? 'E_MALFORMED_RESPONSE', message: text };
 }
 
 const taskIn = (value: unknown): unknown => (isFields(value) ? (value['task_id'] ?? value['taskId']) : undefined);

@@ -2,6 +2,7 @@
 
 import type { Budget } from '../core/policy.ts';
 import { costOf, type Price } from '../core/price.ts';
+import type { SaidCost } from './response/said.ts';
 
 export interface Used {
   readonly usd: number | null;
@@ -9,6 +10,8 @@ export interface Used {
   readonly tokensOutput: number;
   /** The dollars are reckoned by us, not told by the program. */
   readonly estimated: boolean;
+  /** Something of it only the agent's RESPONSE says: nothing measured it. */
+  readonly claimed?: boolean;
 }
 
 export const NOTHING_USED: Used = { usd: null, tokensInput: 0, tokensOutput: 0, estimated: false };
@@ -16,6 +19,8 @@ export const NOTHING_USED: Used = { usd: null, tokensInput: 0, tokensOutput: 0, 
 export interface Meter {
   /** What this turn has used so far, all together. */
   turn(usage: { readonly tokensInput: number; readonly tokensOutput: number; readonly usd: number | null }): void;
+  /** What the agent's report says of this turn: it counts for what nothing has measured, tokens and dollars each for themselves. */
+  claim(cost: SaidCost): void;
   /** The next turn counts from nothing. */
   nextTurn(): void;
   readonly used: Used;
@@ -38,6 +43,19 @@ export function createMeter(
     turn({ tokensInput, tokensOutput, usd }) {
       const reckoned = usd === null && price !== null ? costOf({ tokensInput, tokensOutput }, price) : usd;
       now = { usd: reckoned, tokensInput, tokensOutput, estimated: usd === null && reckoned !== null };
+    },
+    claim({ usd, tokensInput, tokensOutput, estimated }) {
+      const isMeasured = now.tokensInput + now.tokensOutput > 0;
+      const tokens = isMeasured ? now : { tokensInput, tokensOutput };
+      if (now.usd !== null && isMeasured) return;
+      const reckoned = usd === null && price !== null ? costOf(tokens, price) : usd;
+      now = {
+        usd: now.usd ?? reckoned,
+        tokensInput: tokens.tokensInput,
+        tokensOutput: tokens.tokensOutput,
+        estimated: now.usd === null ? reckoned !== null && (estimated || usd === null) : now.estimated,
+        claimed: true,
+      };
     },
     nextTurn() {
       past = total();
@@ -70,4 +88,5 @@ const plus = (a: Used, b: Used): Used => ({
   tokensInput: a.tokensInput + b.tokensInput,
   tokensOutput: a.tokensOutput + b.tokensOutput,
   estimated: a.estimated || b.estimated,
+  ...(a.claimed === true || b.claimed === true ? { claimed: true } : {}),
 });

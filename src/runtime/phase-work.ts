@@ -1,11 +1,21 @@
 /** The phases of a task, one after the other: the agent works, and Baton looks at each checkpoint itself. */
 import { join } from 'node:path';
+import type { Policy } from '../core/policy.ts';
+import type { Task } from '../core/task.ts';
 import { answersOf } from './answer-words.ts';
 import { contextLine } from './context-budget.ts';
 import type { Check, Checker } from './evidence/checks.ts';
 import type { Hearing } from './hearing.ts';
 import { LETTERS_TITLE, markRead, unread } from './letters.ts';
-import { type Checkpoint, type Passed, type Phase, passedBefore, phasesInOrder, phasesLeft } from './phases.ts';
+import {
+  type Checkpoint,
+  type Passed,
+  type Phase,
+  passedBefore,
+  phasesInOrder,
+  phasesLeft,
+  startsOf,
+} from './phases.ts';
 import type { Prepared } from './prepare.ts';
 import type { RunFacts } from './results.ts';
 import { sessionWords } from './session-words.ts';
@@ -30,6 +40,8 @@ export interface Phased {
   readonly failure: Failure | null;
   /** A checkpoint says ABORT: no other attempt, and back to where it began. */
   readonly abort: boolean;
+  /** How often the last phase was done again, beyond once for each attempt. */
+  readonly repeats: number;
 }
 
 interface PhaseWork extends Supervision {
@@ -65,11 +77,13 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
     states.set(id, { status: 'PASS', finding: '', forgiven: false });
     results.set(id, { checkpoint_id: id, status: 'PASS', notes: 'passed in an earlier run' });
   }
+  let repeats = 0;
   const done = (failure: Failure | null, abort = false): Phased => ({
     results: [...results.values()],
     checkpoints: states,
     failure,
     abort,
+    repeats,
   });
   let letters = await unread(host.store, task.session, run.agent);
   const words = {
@@ -90,8 +104,11 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
 
   for (const phase of all.length === 0 ? [null] : phasesLeft(all, passed)) {
     let findings: readonly string[] = [];
+    const earlier = phase === null ? 0 : startsOf(history, task.id, phase.phase_id);
+    const most = mostRepeats(policy, task) - earlier;
     for (let tries = 0; ; tries++) {
       if (stopper.reason !== null) return done(null);
+      repeats = Math.max(0, earlier + tries + 1 - task.attempts);
       if (phase !== null) facts.tell('run.phase', { phase: phase.phase_id, state: 'started', try: tries + 1 });
       const goesOn = adapter.goesOn && work.conversation() !== null;
       const place = phase === null ? null : { phase, number: all.indexOf(phase) + 1, of: all.length };
@@ -120,13 +137,20 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
       findings = failed.map(({ checkpoint, check }) => `${checkpoint.checkpoint_id}: ${check.finding}`);
       const isFatal = failed.some(({ checkpoint }) => checkpoint.recovery_strategy === 'ABORT');
       const mayRepeat = failed.every(({ checkpoint }) => checkpoint.recovery_strategy === 'RETRY');
-      if (!isFatal && mayRepeat && tries < Math.max(1, policy.maxRetries)) continue;
+      if (!isFatal && mayRepeat && tries < most) continue;
       facts.tell('run.phase', { phase: phase.phase_id, state: 'failed', findings });
       return isFatal ? done({ code: 'E_EVIDENCE', message: findings.join('; ') }, true) : done(null);
     }
   }
   return done(null);
 }
+
+/**
+ * RETRY and `max_retries` share one number of tries: a phase is done once, and again at most `max_retries` times in all attempts together; once
+ * where `max_retries` is 0, and once more for each other model.
+ */
+const mostRepeats = ({ maxRetries }: Policy, { fallback }: Task): number =>
+  Math.max(1, maxRetries) + (fallback?.used.length ?? 0);
 
 /** An agent that says it failed or is blocked has not done its phase, whatever the checkpoints would say. */
 const gaveUp = ({ heard }: Hearing): boolean =>

@@ -47,6 +47,21 @@ export function passedBefore(records: readonly StoredRecord[]): Passed {
   return { phases, checkpoints: new Set(checkpoints) };
 }
 
+/**
+ * How often a phase was begun since the task began its attempts anew, by runs that counted as attempts. A person who has the task tried again
+ * sets its attempts back; a run that ended with Baton itself is no attempt.
+ */
+export function startsOf(records: readonly StoredRecord[], task: string, phase: string): number {
+  const isAnew = ({ changes }: StoredRecord): boolean =>
+    changes.some(({ task: of, set }) => of === task && set.attempts === 0);
+  const events = records.slice(records.findLastIndex(isAnew) + 1).flatMap((record) => record.events);
+  const stopped = new Set(events.filter(({ type }) => type === 'run.stopped').map(({ run }) => run));
+  return events.filter(
+    ({ type, run, detail }) =>
+      type === 'run.phase' && detail?.['phase'] === phase && detail['state'] === 'started' && !stopped.has(run),
+  ).length;
+}
+
 /** The phases that are left; where all have passed and the task runs again, the last one is done again. */
 export function phasesLeft(phases: readonly Phase[], passed: Passed): Phase[] {
   const first = phases.findIndex(({ phase_id }) => !passed.phases.has(phase_id));

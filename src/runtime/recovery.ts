@@ -4,7 +4,8 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Outcome, type Report, wordsOf } from '../core/report.ts';
+import type { Amount } from '../core/laws/messages.ts';
+import { type Outcome, wordsOf } from '../core/report.ts';
 import { isForPerson } from '../core/standing.ts';
 import type { StoredRecord } from '../core/store.ts';
 import { isRunning, type Run, type Task } from '../core/task.ts';
@@ -28,8 +29,9 @@ import { lastPhaseFrom, printedReport } from './logged-report.ts';
 import { adoptOutside, resumeOutside } from './outside-runs.ts';
 import { snapshotFolder, sweepRunFolders, worktreeFolder } from './places.ts';
 import { usedBy } from './purse.ts';
+import { amountOf, costIn, errorIn, type SaidCost, type SaidError } from './response/said.ts';
 import { forgetSnapshots, leftBy, rollBack, tellRestored } from './rollback.ts';
-import { claimedBefore, isToldUnreadable, writtenResult } from './run-result.ts';
+import { type ClaimBefore, claimBefore, isToldUnreadable, writtenResult } from './run-result.ts';
 import { endRun, endStrays } from './strays.ts';
 import { isSupervisorGone, isUnwatched } from './supervisors.ts';
 import { failureOf } from './work.ts';
@@ -115,8 +117,14 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
       continue;
     }
     const result = await withGraph(host, task, run, history, await resultOf(host, task, run));
+    // What was measured counts; what its agent says, where nothing was.
+    const measured = usedBy(history).get(run.id);
+    const isMeasured = measured !== undefined && measured.usd + measured.tokensInput + measured.tokensOutput > 0;
+    const cost = isMeasured ? measured : (result.cost ?? measured ?? {});
+    if (!isMeasured && result.cost !== undefined) facts.tell('run.usage', { ...result.cost, claimed: true });
+    await facts.written();
     const answer = await host.store.send({
-      message: { type: 'run.resume', run: run.id, gone: true, cost: usedBy(history).get(run.id) ?? {}, ...result },
+      message: { type: 'run.resume', run: run.id, gone: true, ...result, cost },
       by: RUNTIME,
     });
     const after = answer.kind === 'changed' ? answer.tasks[0] : undefined;
@@ -136,7 +144,7 @@ async function withGraph(
   history: readonly StoredRecord[],
   told: Awaited<ReturnType<typeof resultOf>>,
 ): Promise<Awaited<ReturnType<typeof resultOf>>> {
-  const { result, summary = '' } = told;
+  const { result, summary = '', cost } = told;
   if (result === 'none' || result === 'unreadable' || result === 'failed') return told;
   const said = await saidBy(host, task, run, history);
   const { claimed, finding } = await writeGraph(host, task, run, said, { outcome: result, summary });
@@ -146,12 +154,20 @@ async function withGraph(
     await facts.written();
     await holdBack(host.store, task, run, said, finding.message);
   }
-  return { result: claimed.outcome, ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }) };
+  return {
+    result: claimed.outcome,
+    ...(claimed.summary === '' ? {} : { summary: shorten(claimed.summary, 500) }),
+    ...(cost === undefined ? {} : { cost }),
+  };
 }
 
 interface Result {
   readonly result: Outcome | 'none' | 'unreadable';
   readonly summary?: string;
+  readonly code?: string;
+  readonly message?: string;
+  /** What its agent says that it used. */
+  readonly cost?: Amount;
 }
 
 /** What is known of how a run ended: what it printed last and was not recorded, what was recorded, what it wrote to its file. */
@@ -160,7 +176,7 @@ async function resultOf(host: Host, task: Task, run: Run): Promise<Result> {
   const from = await lastPhaseFrom(host, task, run, history);
   const printed = from === Number.POSITIVE_INFINITY ? null : await printedReport(host, task, run, history);
   if (printed !== null) return recorded(host, task, run, 'stdout', printed);
-  const claimed = claimedBefore(
+  const claimed = claimBefore(
     history.filter(({ seq }) => seq > from),
     run.id,
   );
@@ -181,12 +197,22 @@ async function recorded(
 ): Promise<Result> {
   const sender = { channel, run: run.id, agent: run.agent, actor: agentActor(run.agent) };
   if (message !== null) await recordClaim(host, { message, sender }, task, report);
-  return told(report);
+  return told({ report, ...present({ error: errorIn(message), cost: costIn(message, report) }) });
 }
 
-function told(report: Report): Result {
+const present = ({ error, cost }: { error: SaidError | null; cost: SaidCost | null }): Omit<ClaimBefore, 'report'> => ({
+  ...(error === null ? {} : { error }),
+  ...(cost === null ? {} : { cost }),
+});
+
+function told({ report, error, cost }: ClaimBefore): Result {
   const summary = shorten(wordsOf(report), 500);
-  return { result: report.outcome, ...(summary === '' ? {} : { summary }) };
+  return {
+    result: report.outcome,
+    ...(summary === '' ? {} : { summary }),
+    ...(error === undefined || report.outcome !== 'failed' ? {} : error),
+    ...(cost === undefined ? {} : { cost: amountOf(cost) }),
+  };
 }
 
 /** A rollback that was cut off, or never began: because Baton died first, or because the task was cancelled when nothing of it ran. */

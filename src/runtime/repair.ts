@@ -29,7 +29,8 @@ async function repairReasons(given: Supervision, attempt: Pick<Attempt, 'hearing
   const { host, task, run } = given;
   const { message } = given.prepared;
   const { heard } = attempt.hearing;
-  const own = heard === null ? await reasonsForNone(given, attempt) : missingIn(heard);
+  const isBroken = heard === null || attempt.hearing.malformed !== null;
+  const own = isBroken ? await reasonsForNone(given, attempt) : missingIn(heard);
   const others: string[] = [];
   // One that has written its result down has reported.
   const report = heard ?? (await resultOf(host, task, run));
@@ -79,7 +80,7 @@ export async function askForRepair(given: Supervision, attempt: Attempt): Promis
   const words = repairWords({
     reasons: reasons.slice(0, MOST_REASONS),
     taskType: taskTypeOfTask(prepared.message),
-    isHeard: heard !== null && heard.missing.length === 0,
+    isHeard: heard !== null && heard.missing.length === 0 && attempt.hearing.malformed === null,
     hasTools: attempt.hasTools,
   });
   const end = await attempt.turn(words, null, { mostMs: Math.min(left, REPAIR_MS) });

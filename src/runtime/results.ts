@@ -13,6 +13,9 @@ import { detailsFile, filesFoundIn, ownDetails, writeDetails } from './details.t
 import type { Claim, Evidence } from './evidence/weigh.ts';
 import { lastWords } from './last-words.ts';
 import type { Used } from './meter.ts';
+import { actionsOf } from './response/actions.ts';
+import { keepCheckpoints, keepCost, keepExtensions, keepMessage, keepSummaryExtensions } from './response/keep.ts';
+import type { SaidError } from './response/said.ts';
 import { typeFileOf, writeTypeFile } from './type-files.ts';
 
 type Response = aop2.ResponseMessage;
@@ -26,6 +29,10 @@ export interface RunFacts {
   readonly chosen: Pick<Chosen, 'name' | 'provider' | 'model'>;
   /** What the agent said; null where it said nothing that could be read. */
   readonly report: Report | null;
+  /** The RESPONSE that it said it in, whole; left out where it said it in another way. */
+  readonly said?: Response | null;
+  /** The error that it named there. */
+  readonly error?: SaidError | null;
   readonly lastText: string;
   /** What it has written into the graph; empty where that is nothing. */
   readonly graphWords?: string;
@@ -74,11 +81,22 @@ function reportOf(facts: RunFacts): Report {
     // What Baton has not seen itself is a claim, and told as one.
     artifacts: evidence?.artifacts ?? [],
     checkpoints: [],
+    actions: said.actions.length > 0 ? said.actions : actionsOf(happened(facts)),
     errors: [...said.errors, ...errors],
     warnings: [...said.warnings, ...warnings],
     cost: { usd: used.usd, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput },
   };
 }
+
+const happened = (facts: RunFacts): Parameters<typeof actionsOf>[0] => ({
+  agent: facts.chosen.name,
+  report: facts.report,
+  artifacts: facts.evidence?.artifacts ?? [],
+  claims: facts.evidence?.claims ?? [],
+  checkpoints: [...facts.checkpoints],
+  failure: facts.failure,
+  bytes: facts.bytes,
+});
 
 const findings = (evidence: Evidence | null): string[] =>
   (evidence?.findings ?? []).map(({ code, message }) => `${code}: ${message}`);
@@ -115,10 +133,13 @@ function summaryOf(facts: RunFacts, said: Report, outcome: Outcome): string {
 }
 
 export function responseOf(facts: RunFacts): Response {
-  const { run, task, used, checkpoints, failure, evidence, estimatedUsd, startedAt, endedAt, progress } = facts;
+  const { run, task, used, checkpoints, failure, evidence, estimatedUsd, startedAt, endedAt } = facts;
   const claims = claimsWithin(evidence?.claims ?? []);
-  const results = checkpointsWithin(checkpoints);
-  const { response } = aop2.fromReport(reportOf(facts), aop2.MAX_BYTES.RESPONSE - sizeOf([claims, results]) - OTHERS);
+  const said = facts.said ?? null;
+  const results = checkpointsWithin(keepCheckpoints(checkpoints, said));
+  const summaryExtensions = keepSummaryExtensions(said);
+  const given = sizeOf([claims, results, summaryExtensions, keepExtensions({}, said)]);
+  const { response } = aop2.fromReport(reportOf(facts), aop2.MAX_BYTES.RESPONSE - given - OTHERS);
   const isAborted = facts.isAborted || task.status === 'cancelled';
   const isBad = response.task_status.state === 'FAILED';
   const last = task.status === 'deadletter' ? task.cause : null;
@@ -128,8 +149,9 @@ export function responseOf(facts: RunFacts): Response {
     task_status: {
       ...response.task_status,
       ...(isAborted ? { state: 'ABORTED' as const, final_signal: 'ABORTED' as const } : {}),
-      message: shorten(statusWords(facts), 10_000),
+      message: shorten(keepMessage(statusWords(facts), facts.report?.notes), 10_000),
     },
+    execution_summary: { ...response.execution_summary, ...summaryExtensions },
     ...(results.length === 0 ? {} : { checkpoint_results: [...results] }),
     error_details: wrong === null ? null : { code: wrong.code, message: shorten(wrong.message, 10_000) },
     timing: {
@@ -138,24 +160,27 @@ export function responseOf(facts: RunFacts): Response {
       duration_seconds: Math.round(endedAt - startedAt) / 1000,
       retries_attempted: Math.max(0, run.attempt - 1),
     },
-    cost_tracking: {
-      ...(estimatedUsd === null ? {} : { estimated_cost_usd: estimatedUsd }),
-      ...(used.usd === null ? {} : { actual_cost_usd: used.usd }),
-      tokens_input: used.tokensInput,
-      tokens_output: used.tokensOutput,
-      ...(used.estimated ? { model_pricing_tier: 'estimated from config prices' } : {}),
-    },
-    progress_log: {
-      last_progress_event_at: isoTime(progress?.at ?? endedAt),
-      progress_percentage: task.status === 'done' ? 100 : (progress?.percentage ?? 0),
-    },
-    extensions: {
-      ...response.extensions,
-      x_run_id: run.id,
-      x_task_status: task.status,
-      ...(evidence === null ? {} : { x_claims: claims }),
-      x_log: join(facts.folder, 'out.log'),
-    },
+    cost_tracking: keepCost(used, estimatedUsd, said),
+    progress_log: progressLog(facts),
+    extensions: keepExtensions(
+      {
+        ...response.extensions,
+        x_run_id: run.id,
+        x_task_status: task.status,
+        ...(evidence === null ? {} : { x_claims: claims }),
+        x_log: join(facts.folder, 'out.log'),
+      },
+      said,
+    ),
+  };
+}
+
+/** What was seen of its progress; what the agent says of it where nothing was seen. */
+function progressLog({ task, progress, endedAt, said }: RunFacts): Response['progress_log'] {
+  const { last_progress_event_at: at, progress_percentage: percentage } = said?.progress_log ?? {};
+  return {
+    last_progress_event_at: progress === null ? (at ?? isoTime(endedAt)) : isoTime(progress.at),
+    progress_percentage: task.status === 'done' ? 100 : (progress?.percentage ?? percentage ?? 0),
   };
 }
 
@@ -193,6 +218,7 @@ function checkpointsWithin(results: readonly CheckpointResult[]): readonly Check
       validation_output: shorten(output, chars),
       evidence: evidence.slice(0, 3).map((line) => shorten(line, chars)),
       ...(notes === undefined ? {} : { notes: shorten(notes, chars) }),
+      extensions: { x_cut: 'all of it is in the details file' },
     }));
   const shorter = cut(100);
   return sizeOf(shorter) <= CHECKPOINTS ? shorter : shorter.slice(0, 100);
@@ -309,6 +335,7 @@ export async function writeResults(facts: RunFacts, response: Response, block: s
           artifacts: report.artifacts,
           ...(type === 'search' ? { files_found: [...filesNamed(facts), ...found] } : {}),
           said: facts.report?.detailsFile ?? null,
+          ...(facts.said == null ? {} : { agent_response: facts.said }),
           last_statement: facts.lastText,
           ...(own === null ? {} : { agent_details: own.value ?? own.path }),
           files: [

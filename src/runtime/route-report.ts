@@ -10,6 +10,8 @@ import { shorten } from '../protocol/text/shorten.ts';
 import { claimDetail, recordClaim, resultTexts, warnOfRefs } from './claims.ts';
 import { isHeardOut } from './heard-out.ts';
 import { runNamed, TOO_LATE } from './hearing.ts';
+import { beyondReport, underRails } from './response/outside.ts';
+import { responseIn } from './response/said.ts';
 import { isOutput, takeOfRun } from './route-output.ts';
 import { isWatched, staleRun } from './route-who.ts';
 import {
@@ -29,8 +31,9 @@ export const reportIn = ({ message }: Said): Report | null => lastReport([{ ...m
 
 const SUMMARY_CHARS = 500;
 
-export async function takeReport(options: RouterOptions, said: Said, task: Task, report: Report): Promise<Answered> {
+export async function takeReport(options: RouterOptions, said: Said, task: Task, given: Report): Promise<Answered> {
   const { message } = said;
+  const report = await underRails(options, task, message, given);
   const messageId = messageIdOf(message);
   if (messageId !== undefined && task.messages.includes(messageId)) return again(task, messageId);
   const { run } = task;
@@ -64,7 +67,7 @@ export async function takeReport(options: RouterOptions, said: Said, task: Task,
         return reject(options, said, task, late, { report: keptReport(report) });
       const letter = newId();
       // The process that supervises it reads the journal.
-      const more = { forward: true, letter, ...(isOutput(message) ? { message } : {}) };
+      const more = { forward: true, letter, ...(isOutput(message) || responseIn(message) !== null ? { message } : {}) };
       const events = await recordClaim(options, said, task, report, more);
       // It may have been over before that was written.
       if (await isHeardOut(options.store, task, letter)) return reject(options, said, task, late);
@@ -82,6 +85,8 @@ export async function applyClaim(options: RouterOptions, said: Said, task: Task,
   const { message, sender } = said;
   const { run } = task;
   const messageId = messageIdOf(message);
+  const beyond = await beyondReport(options, task, message, report);
+  if ('code' in beyond) return reject(options, said, task, beyond, { report: keptReport(report) });
   const warned = await warnOfRefs(options, said, task, report);
   const summary = shorten(wordsOf(report), SUMMARY_CHARS);
   const answer = await options.store.send({
@@ -91,6 +96,7 @@ export async function applyClaim(options: RouterOptions, said: Said, task: Task,
       ...(run !== null && isRunning(task) ? { run: run.id } : {}),
       agent: sender.agent ?? task.routing.agent ?? sender.actor.name,
       outcome: report.outcome,
+      ...beyond.fields,
       ...(summary === '' ? {} : { summary }),
       ...(messageId === undefined ? {} : { messageId }),
       texts: resultTexts(options, message, task, report, sender.agent),

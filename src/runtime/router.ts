@@ -5,6 +5,7 @@
  */
 
 import { isFields } from '../core/fields.ts';
+import type { Refusal } from '../core/laws/decision.ts';
 import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
 import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
 import type { EventMessage, TaskMessage } from '../protocol/aop2/schema.ts';
@@ -143,7 +144,9 @@ async function handle(options: RouterOptions, bodies: Bodies, told: Told, said: 
     return warned(options, said, undefined, await takeHandoff(options, said, own));
   }
   const task = await taskOf(options, said, own);
-  if (task === undefined) return unknownTask(options, said);
+  if (task === undefined) return unknownTask(options, said, own);
+  const strange = ofOtherSession(message, task);
+  if (strange !== null) return reject(options, said, task, strange);
   const isEvent = dialect === 'aop2' && kind === 'EVENT';
   if (isEvent && !isSignOfLife(message.value as EventMessage)) return takeEvent(options, said, task, own);
   const refusal = notTheirs(options.config, task, sender, own);
@@ -151,6 +154,14 @@ async function handle(options: RouterOptions, bodies: Bodies, told: Told, said: 
   if (isEvent) return takeSign(options, told, said, task);
   const answer = await ofTask(options, bodies, said, task);
   return warned(options, said, task, answer);
+}
+
+/** A RESPONSE or an EVENT names its session too: that of another session is not about this task, although it may have the same id there. */
+function ofOtherSession(message: Message, task: Task): Refusal | null {
+  const named = message.dialect === 'aop2' ? sessionIn(message) : undefined;
+  if (named === undefined || named === task.session) return null;
+  const name = nameOf(message);
+  return no('E_NOT_FOUND', `this ${name} is of the session ${named}, and ${task.id} is a task of ${task.session}`);
 }
 
 async function ofTask(options: RouterOptions, bodies: Bodies, said: Said, task: Task): Promise<Answered> {
@@ -189,8 +200,10 @@ async function invalid(options: RouterOptions, said: Said): Promise<Answered> {
   const errors = message.problems.filter(({ severity }) => severity === 'error');
   const task = await taskNamed(options, said);
   // What the run prints itself its ear has heard already: nothing of the report counts any more.
-  const isOfGraph = isOutput(message) && sender.run !== null && sender.channel !== 'stdout';
-  if (isOfGraph && sender.run !== null) options.runs.get(sender.run)?.hear(message);
+  const isByTool = sender.run !== null && sender.channel !== 'stdout';
+  const isOfGraph = isOutput(message) && isByTool;
+  const isOfRun = isOfGraph || (isByTool && message.dialect === 'aop2' && message.kind === 'RESPONSE');
+  if (isOfRun && sender.run !== null) options.runs.get(sender.run)?.hear(message);
   const strange = errors.find(({ code }) => code === 'E_UNKNOWN_TYPE');
   const first = strange ?? errors[0];
   const code = first?.code ?? 'E_SCHEMA_VALIDATION';
@@ -220,7 +233,7 @@ async function taskNamed(options: RouterOptions, { message: { value }, sender }:
 }
 
 /** Recorded, and told on the alerts channel; nothing else is the worse for it. */
-async function unknownTask(options: RouterOptions, said: Said): Promise<Answered> {
+async function unknownTask(options: RouterOptions, said: Said, own: Task | null): Promise<Answered> {
   const { value } = said.message;
   const id = isFields(value) ? (value['taskId'] ?? value['task_id']) : undefined;
   if (typeof id !== 'string') {
@@ -232,7 +245,11 @@ async function unknownTask(options: RouterOptions, said: Said): Promise<Answered
       no('E_NOT_FOUND', `${nameOf(said.message)} names no task, and it came from ${who} and not from a run`),
     );
   }
-  const rejected = await reject(options, said, undefined, no('E_NOT_FOUND', `there is no task ${id}`), { taskId: id });
+  // Who said it shows in the history of its own task.
+  const told = await reject(options, said, own ?? undefined, no('E_NOT_FOUND', `there is no task ${id}`), {
+    taskId: id,
+  });
+  const rejected = { ...told, task: null };
   const alert = await note(
     options,
     said,

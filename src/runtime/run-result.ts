@@ -9,6 +9,7 @@ import { readRunFile } from '../protocol/aof/run-files.ts';
 import { RUN_RESULT, silentResult } from '../protocol/aof/run-result.ts';
 import type { Message } from '../protocol/message.ts';
 import type { Host } from './host.ts';
+import type { SaidCost, SaidError } from './response/said.ts';
 
 interface WrittenResult {
   readonly report: Report;
@@ -51,10 +52,20 @@ export const isOwnResult = async (
 };
 
 /** The last report that was taken in for a run, as the journal has it; null where there is none. */
-export function claimedBefore(history: readonly StoredRecord[], run: string): Report | null {
+export const claimedBefore = (history: readonly StoredRecord[], run: string): Report | null =>
+  claimBefore(history, run)?.report ?? null;
+
+/** The same with the error and the cost that it named. */
+export interface ClaimBefore {
+  readonly report: Report;
+  readonly error?: SaidError;
+  readonly cost?: SaidCost;
+}
+
+export function claimBefore(history: readonly StoredRecord[], run: string): ClaimBefore | null {
   for (const { events } of history.toReversed()) {
     const told = events.findLast(({ type, run: of, detail }) => type === RECEIVED && of === run && detail?.['report']);
-    if (told !== undefined) return told.detail?.['report'] as Report;
+    if (told !== undefined) return told.detail as unknown as ClaimBefore;
   }
   return null;
 }

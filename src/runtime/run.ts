@@ -131,6 +131,7 @@ const writtenOf = (facts: RunFacts): Written => ({ response: responseOf(facts), 
 /** It never came to work. */
 const unstarted = (run: Run, failure: Failure | null): Work => ({
   verdict: 'failed',
+  repeats: 0,
   graph: NOTHING_SAID,
   chars: 0,
   told: {

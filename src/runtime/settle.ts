@@ -86,6 +86,7 @@ async function settleAsTold(
       code,
       message: failure.message,
       cost,
+      ...repeatsOf(work),
       ...(verdict === 'aborted' ? { final: true } : {}),
     });
   } else if (verdict === 'reported') {
@@ -112,6 +113,7 @@ async function settleAsTold(
       run: run.id,
       outcome: claimed.outcome,
       ...(summary === '' ? {} : { summary }),
+      ...(claimed.outcome === 'failed' ? { ...errorOf(told), ...repeatsOf(work) } : {}),
       cost,
     });
     let final = {};
@@ -141,6 +143,7 @@ async function settleAsTold(
               supervisor: host.supervisor,
               ...(refused[0] === undefined ? {} : { code: refused[0].code }),
               ...(evidence?.verdict === undefined ? {} : { verdict: evidence.verdict }),
+              ...(refused.length === 0 ? {} : repeatsOf(work)),
               ...final,
             });
     await Promise.all([reported, judged]);
@@ -183,6 +186,13 @@ async function settleAsFailed(
   }
   return { task: after, evidence, graphWords: '', failure: { code, message } };
 }
+
+/** What was done again within the run counts as a retry: RETRY of a checkpoint and `max_retries` do not multiply. */
+const repeatsOf = ({ repeats }: Work): { readonly repeats?: number } => (repeats === 0 ? {} : { repeats });
+
+/** The error that the agent names decides whether it is tried again, and with what model. */
+const errorOf = ({ error }: Work['told']): { readonly code?: string; readonly reason?: string } =>
+  error == null ? {} : { code: error.code, reason: error.message };
 
 /** What it said of the knowledge graph, and why nothing of that is written. */
 const droppedOf = ({ graph, told, verdict }: Work): Readonly<Record<string, unknown>> => ({

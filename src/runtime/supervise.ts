@@ -6,10 +6,11 @@ import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import { agentActor } from './actor.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { recordClaim } from './claims.ts';
-import { type Evidence, lookBefore, weigh } from './evidence/weigh.ts';
+import { type Evidence, lookBefore, type Seen, weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
 import { askForRepair } from './repair.ts';
+import { errorIn, responseIn } from './response/said.ts';
 import { snapshotTask } from './rollback.ts';
 import { UNREADABLE, writtenResult } from './run-result.ts';
 import type { Stop } from './stop.ts';
@@ -26,11 +27,11 @@ export async function supervise(given: Supervision): Promise<Work> {
 }
 
 type Worked = Omit<Work, 'chars' | 'graph'>;
+type Judged = Omit<Worked, 'repeats'>;
 
 async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
-  const { host, task, facts, live, prepared } = given;
-  const { message, chosen, ready, estimate } = prepared;
-  const { stopper, hearing, meter, warnings } = attempt;
+  const { host, task, prepared } = given;
+  const { message, chosen, ready } = prepared;
   tellWhatHolds(given, attempt);
   // Nothing has been changed so far; from here on there is something to go back to.
   await snapshotTask(host.dir, task.id, message, ready);
@@ -39,6 +40,20 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
 
   attempt.startClocks();
   const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
+  return { ...(await judged(given, attempt, phased, before, census)), repeats: phased.repeats };
+}
+
+/** What the agent has said and done is taken together, and looked at. */
+async function judged(
+  given: Supervision,
+  attempt: Attempt,
+  phased: Phased,
+  before: Seen,
+  census: Census | null,
+): Promise<Judged> {
+  const { host, facts, live, prepared } = given;
+  const { message, chosen, ready, estimate } = prepared;
+  const { stopper, hearing, meter, warnings } = attempt;
   const lastText = attempt.lastText();
   if (mayRepair(phased)) await askForRepair(given, attempt);
   attempt.stopClocks();
@@ -50,6 +65,10 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
   await facts.written();
   await host.watch.caughtUp();
   hearing.close();
+  // What came by the journal meanwhile says what it cost, too.
+  if (attempt.chargeClaim()) {
+    facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider, last: true });
+  }
   const heard = hearing.heard ?? (await written(given));
   const told: Work['told'] = {
     chosen: { name: chosen.name, provider: chosen.provider, model },
@@ -63,10 +82,15 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
     failure: null,
     warnings,
     bytes: attempt.log.bytes,
+    said: responseIn(heard?.message ?? null),
+    error: errorIn(heard?.message ?? null),
   };
   if (stopper.reason !== null) return stopped(told, stopper.reason);
   if (phased.failure !== null) {
     return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };
+  }
+  if (hearing.malformed !== null && heard === hearing.heard) {
+    return { verdict: 'failed', told: { ...told, failure: hearing.malformed } };
   }
   if (heard !== null && heard.missing.length > 0) {
     const text = `the guard rails of its TASK require ${heard.missing.join(', ')} in the RESPONSE`;
@@ -114,7 +138,7 @@ async function written({ host, task, run, facts }: Supervision): Promise<Heard |
   return { report, dialect: 'aof', missing: [], message };
 }
 
-const stopped = (told: Work['told'], { code, message, kind }: Stop): Worked => ({
+const stopped = (told: Work['told'], { code, message, kind }: Stop): Judged => ({
   verdict: kind,
   told: { ...told, failure: { code, message } },
 });

@@ -46,6 +46,8 @@ export interface Work {
   >;
   /** What is said to the store: the run's report, or its failure. */
   readonly verdict: 'reported' | 'failed' | 'aborted' | 'taken' | 'leaving';
+  /** How often a phase was done again within the run: each time counts as a retry. */
+  readonly repeats: number;
   /** What it said of the knowledge graph. */
   readonly graph: SaidGraph;
   /** What its agent printed, in characters. */

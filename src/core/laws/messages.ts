@@ -138,6 +138,12 @@ export type TaskMessage =
       readonly agent: string;
       readonly outcome: Outcome;
       readonly summary?: string;
+      /** What the agent says that it used; `estimated` where it only reckons. */
+      readonly cost?: Amount;
+      readonly estimated?: boolean;
+      /** Why it failed: a code of the table, and a sentence. */
+      readonly code?: string;
+      readonly reason?: string;
       readonly messageId?: string;
       readonly texts?: Texts;
       readonly detail: Readonly<Record<string, unknown>>;
@@ -170,7 +176,11 @@ export type TaskMessage =
       readonly outcome: Outcome;
       readonly summary?: string;
       readonly cost?: Amount;
+      /** Why it failed: a code of the table, and a sentence; the summary where there is none. */
       readonly code?: string;
+      readonly reason?: string;
+      /** How often a phase was done again within the run: each time counts as a retry. */
+      readonly repeats?: number;
       readonly messageId?: string;
       readonly texts?: Texts;
     }
@@ -188,6 +198,8 @@ export type TaskMessage =
       readonly supervisor?: Supervisor;
       /** What stands against it is not the agent's to mend: it is not tried again. */
       readonly final?: boolean;
+      /** How often a phase was done again within the run: each time counts as a retry. */
+      readonly repeats?: number;
     }
   /** A run that ended without doing its work. */
   | {
@@ -198,6 +210,8 @@ export type TaskMessage =
       readonly cost?: Amount;
       /** It is not tried again, and not with another model. */
       readonly final?: boolean;
+      /** How often a phase was done again within the run: each time counts as a retry. */
+      readonly repeats?: number;
     }
   /** The supervisor is gone and the run is silent: what is on disk decides. */
   | {
@@ -205,6 +219,9 @@ export type TaskMessage =
       readonly run: string;
       readonly result: Outcome | 'none' | 'unreadable';
       readonly summary?: string;
+      /** Why it failed, where the agent said so: a code of the table, and a sentence. */
+      readonly code?: string;
+      readonly message?: string;
       /** The runtime saw for itself that the process and who watched over it are no more; no need to wait for the lease's end. */
       readonly gone?: boolean;
       /** What it has used, as far as that is known. */

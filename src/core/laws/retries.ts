@@ -26,12 +26,15 @@ export type NextStep =
   /** Nothing is left to be tried, or nothing is to be tried. */
   | { readonly kind: 'stop'; readonly cause: Cause };
 
-/** After a failed attempt; the task is as it was during it. */
-export function nextStep(task: Task, cause: Cause): NextStep {
+/**
+ * After a failed attempt; the task is as it was during it.
+ * @param repeats how often a phase was done again within the attempt: RETRY and `max_retries` share one number of tries and do not multiply
+ */
+export function nextStep(task: Task, cause: Cause, repeats = 0): NextStep {
   const { retry, fallback } = task;
   const { code } = cause;
   if (retry.stopOnCritical === true && isCritical(code)) return { kind: 'stop', cause };
-  const counted = countedAttempts(task);
+  const counted = countedAttempts(task) + repeats;
   const isLeft = isRetried(code) && mayRetry(retry, counted);
   const used = fallback?.used ?? [];
   const alternatives = retry.alternatives ?? [];

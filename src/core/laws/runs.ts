@@ -48,8 +48,8 @@ export function report(draft: Draft, task: Task, said: Of<'run.report'>): Decisi
   });
   if (said.texts !== undefined) draft.set(task.id, {}, said.texts);
   if (said.outcome === 'failed') {
-    const message = said.summary ?? 'the agent says that it failed';
-    failed(draft, task, said.code ?? 'E_UNKNOWN', message, told);
+    const message = said.reason ?? said.summary ?? 'the agent says that it failed';
+    failed(draft, task, { code: said.code ?? 'E_UNKNOWN', message }, told, said);
   } else {
     settleClaim(draft, task, said.outcome, told, said.summary);
   }
@@ -77,7 +77,8 @@ function settleClaim(
 export function fail(draft: Draft, task: Task, said: Of<'run.fail'>): Decision {
   const stale = staleRun(task, said.run);
   if (stale !== null) return stale;
-  failed(draft, task, said.code, said.message, { cost: plus(task.cost, said.cost) }, said.final);
+  const { code, message } = said;
+  failed(draft, task, { code, message }, { cost: plus(task.cost, said.cost) }, said);
   return draft.decision(task.session, [task.id]);
 }
 
@@ -85,15 +86,14 @@ export function fail(draft: Draft, task: Task, said: Of<'run.fail'>): Decision {
 function failed(
   draft: Draft,
   task: Task,
-  code: string,
-  message: string,
+  cause: Cause,
   fields: Partial<Task>,
-  isLast: boolean | undefined = false,
+  { final = false, repeats = 0 }: { readonly final?: boolean; readonly repeats?: number } = {},
 ): void {
   const run = ended(task.run, 'failed', draft.now, 'failed');
-  const cause: Cause = { code, message };
+  const { code, message } = cause;
   draft.event('run.failed', task.id, run?.id, { code, message, attempt: task.attempts });
-  const next: NextStep = isLast ? { kind: 'stop', cause } : nextStep(task, cause);
+  const next: NextStep = final ? { kind: 'stop', cause } : nextStep(task, cause, repeats);
   if (next.kind === 'stop') {
     const set = { run, cause: next.cause, availableAt: 0, ...fields };
     draft.transition(task.id, 'deadletter', set, { code: next.cause.code });
@@ -173,7 +173,7 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
       code: said.code ?? 'E_EVIDENCE',
       message: findings[0] ?? 'the evidence does not bear the claim out',
     };
-    const next: NextStep = said.final === true ? { kind: 'stop', cause } : nextStep(task, cause);
+    const next: NextStep = said.final === true ? { kind: 'stop', cause } : nextStep(task, cause, said.repeats);
     // With nothing left it stays in review with the findings.
     if (next.kind === 'stop') draft.set(task.id, { cause, verdict });
     else tryAgain(draft, task, next, cause, { verdict });
@@ -211,7 +211,8 @@ export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decisi
   } else if (said.result === 'none') {
     expired(draft, task, told);
   } else if (said.result === 'failed') {
-    failed(draft, task, 'E_UNKNOWN', said.summary ?? 'the agent says that it failed', told);
+    const message = said.message ?? said.summary ?? 'the agent says that it failed';
+    failed(draft, task, { code: said.code ?? 'E_UNKNOWN', message }, told);
   } else {
     draft.event('run.resumed', task.id, said.run, { result: said.result });
     settleClaim(draft, task, said.result, told, said.summary);
@@ -253,7 +254,7 @@ export function charge(draft: Draft, task: Task, said: Of<'run.charge'>): Decisi
 const ended = (run: Run | null, status: RunStatus, now: number, outcome: string | null): Run | null =>
   run === null ? null : { ...run, status, endedAt: now, outcome };
 
-function plus(cost: Spent, amount: Amount | undefined): Spent {
+export function plus(cost: Spent, amount: Amount | undefined): Spent {
   if (amount === undefined) return cost;
   return {
     usd: cost.usd + (amount.usd ?? 0),

@@ -8,7 +8,7 @@ import type { Draft } from './draft.ts';
 import type { TaskMessage } from './messages.ts';
 import { MOVES, move } from './moves.ts';
 import { withMessage } from './remembered.ts';
-import { CLAIMED, report, staleRun } from './runs.ts';
+import { CLAIMED, plus, report, staleRun } from './runs.ts';
 
 type Of<T extends TaskMessage['type']> = Extract<TaskMessage, { type: T }>;
 
@@ -57,15 +57,22 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
   }
   const now = draft.task(task.id) as Task;
   draft.event('protocol.message.received', task.id, now.run?.id, said.detail);
-  return report(draft, now, {
-    type: 'run.report',
-    run: now.run?.id ?? '',
-    outcome,
-    ...(said.summary === undefined ? {} : { summary: said.summary }),
-    ...(messageId === undefined ? {} : { messageId }),
-    ...(said.texts === undefined ? {} : { texts: said.texts }),
-  });
+  used(draft, now, said);
+  const { type: _, id, run, agent, estimated, detail, ...claimed } = said;
+  return report(draft, now, { ...claimed, type: 'run.report', run: now.run?.id ?? '' });
 }
+
+/** Nobody measured what such a run used: what its agent says is all that there is. */
+function used(draft: Draft, task: Task, { cost, estimated = false, agent }: Of<'task.report'>): void {
+  if (cost === undefined || task.run === null) return;
+  const { usd = null, tokensInput = 0, tokensOutput = 0 } = cost;
+  const { id, model } = task.run;
+  draft.event('run.usage', task.id, id, { usd, tokensInput, tokensOutput, estimated, agent, model, claimed: true });
+}
+
+/** One that was reported before has been charged by that; what comes later is added. */
+const charged = (task: Task, { cost }: Of<'task.report'>): Partial<Task> =>
+  cost === undefined ? {} : { cost: plus(task.cost, cost) };
 
 /** A report about a task that has ended, or is blocked: no news where it says the same, else refused. */
 function settled(task: Task, outcome: Outcome): Decision {
@@ -90,8 +97,9 @@ function late(draft: Draft, task: Task, said: Of<'task.report'>): Decision {
   const isOpen = task.cause === null && !task.reviewRequired && task.run?.agent === said.agent && !asks(draft, task);
   if (isOpen) return isClaimed ? same(task.id) : claimAnew(draft, task, said);
   if (said.outcome === 'blocked' || said.outcome === 'failed') return settled(task, said.outcome);
-  draft.set(task.id, withMessage(task, said.messageId), said.texts);
+  draft.set(task.id, { ...withMessage(task, said.messageId), ...charged(task, said) }, said.texts);
   draft.event('protocol.message.received', task.id, task.run?.id, { ...said.detail, late: true });
+  used(draft, task, said);
   return draft.decision(task.session, [task.id]);
 }
 
@@ -111,8 +119,10 @@ function claimAnew(draft: Draft, task: Task, said: Of<'task.report'>): Decision 
     verdict: null,
     ...(summary === undefined ? {} : { summary }),
     ...withMessage(task, said.messageId),
+    ...charged(task, said),
   };
   draft.event('protocol.message.received', task.id, run.id, said.detail);
+  used(draft, task, said);
   draft.event('run.reported', task.id, run.id, { outcome, ...(summary === undefined ? {} : { summary }) });
   if (outcome === 'blocked' || outcome === 'failed') {
     const message = summary ?? `the agent says that it is ${outcome}`;

@@ -4,6 +4,7 @@ import { unrepeated } from '../../core/fields.ts';
 import { type Artifact, emptyReport, losses, type Outcome, type Report, type ReportField } from '../../core/report.ts';
 import { type CarriedField, isEmpty, readFields, writeFields } from '../report-fields.ts';
 import { exceedsBytes } from '../text/clean.ts';
+import type { GuardRails } from './decode.ts';
 import { MAX_BYTES } from './limits.ts';
 import { Provider, type ResponseMessage } from './schema.ts';
 import { AOP_VERSION, PROTOCOL_FAMILY, SCHEMA_VERSION } from './version.ts';
@@ -41,6 +42,15 @@ export function outcomeOf({ state, final_signal: signal }: ResponseMessage['task
   if (state === 'SKIPPED') return 'blocked';
   if (state !== 'COMPLETED' || signal === 'PARTIAL_SUCCESS') return 'partial';
   return signal === 'SUCCESS' ? 'done' : 'needs_review';
+}
+
+/**
+ * A report as the guard rails of its TASK read it: where they do not ask for a final signal, COMPLETED without one is done. What is done still
+ * has to bear the evidence.
+ */
+export function reportUnder(report: Report, { task_status: status }: ResponseMessage, rails: GuardRails): Report {
+  const isDone = !rails.finalSignal && status.state === 'COMPLETED' && status.final_signal === undefined;
+  return isDone && report.outcome === 'needs_review' ? { ...report, outcome: 'done' } : report;
 }
 
 export function toReport(response: ResponseMessage): Report {

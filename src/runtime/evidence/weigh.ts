@@ -9,7 +9,7 @@ import { resolveIn } from '../../workspace/paths.ts';
 import { checksOf } from '../tasks/order.ts';
 import type { Check, Checker } from './checks.ts';
 
-type Seen = Awaited<ReturnType<typeof lookAt>>;
+export type Seen = Awaited<ReturnType<typeof lookAt>>;
 
 export interface Claim {
   readonly what: string;
