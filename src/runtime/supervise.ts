@@ -94,7 +94,9 @@ async function judged(
   }
   if (heard !== null && heard.missing.length > 0) {
     const text = `the guard rails of its TASK require ${heard.missing.join(', ')} in the RESPONSE`;
-    return { verdict: 'failed', told: { ...told, failure: { code: 'E_MALFORMED_RESPONSE', message: text } } };
+    // One that says why it failed has said what matters.
+    if (told.error != null && heard.report.outcome === 'failed') warnings.push(`E_MALFORMED_RESPONSE: ${text}`);
+    else return { verdict: 'failed', told: { ...told, failure: { code: 'E_MALFORMED_RESPONSE', message: text } } };
   }
 
   live.update({ state: 'checking' });

@@ -363,6 +363,7 @@ describe('completion', () => {
       task_id: 'T-9',
       agent: { name: 'x', provider: 'OTHER', model: 'none' },
       task_status: { state: 'FAILED', final_signal: 'FAILURE' },
+      error_details: { code: 'E_FILE_NOT_FOUND', message: 'no such file' },
     });
     expect(await one(response, ofRun(run, 'emma'))).toMatchObject({ result: 'accepted', task: task.id });
     expect(await status(task)).toBe('deadletter');

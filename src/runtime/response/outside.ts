@@ -41,11 +41,11 @@ export async function beyondReport(
   if (response === null) return { fields: {} };
   const order = await taskOf(parts, task);
   const missing = checkGuardRails(response, railsOf(order)).map(({ path }) => path);
-  if (missing.length > 0) {
+  const error = report.outcome === 'failed' ? errorIn(message) : null;
+  if (missing.length > 0 && error === null) {
     const text = `the guard rails of ${task.id} require ${missing.join(', ')} in the RESPONSE`;
     return no('E_MALFORMED_RESPONSE', text, 'send the RESPONSE again with them');
   }
-  const error = report.outcome === 'failed' ? errorIn(message) : null;
   const cost = await unmeasured(parts, task, costIn(message, report));
   const charged = cost === null ? {} : { cost: amountOf(cost), estimated: cost.estimated };
   const over = cost === null ? null : overBudget(order, task, cost);
