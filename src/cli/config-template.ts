@@ -12,13 +12,19 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 #   claw: { kind: openclaw, url: "http://127.0.0.1:18789", token_env: OPENCLAW_GATEWAY_TOKEN }
 #agents: {}
 
-# agent: who gets a task that names nobody. parallel: how many run at once. sandbox: auto, require or off.
+# agent: who gets a task that names nobody. parallel: how many run at once. sandbox: auto, require or off. unverified: what becomes of
+# a task that its agent calls done and that none of Baton's checks has proven: done, or review (a person has to approve it).
 #defaults:
 #  agent: null
 #  parallel: 4
 #  sandbox: auto
 #  isolation: auto
 #  merge: proven
+#  unverified: done
+
+# Commands that Baton runs after every task that may write, each of which has to exit with 0: CMD or NAME=CMD, as in:
+# checks: [npm test, lint=npm run lint]
+#checks: []
 
 # max_cost_usd: what all of it may cost, in dollars; null is no limit. session_tokens: the context budget of a session.
 #limits:

@@ -7,6 +7,10 @@ type CheckpointStatus = (typeof CHECKPOINT_STATUSES)[number];
 export interface CheckpointState {
   readonly status: CheckpointStatus;
   readonly phase: string | null;
+  /** Why it failed; empty where it did not. */
+  readonly finding: string;
+  /** False for one that named nothing to look at. */
+  readonly looked: boolean;
 }
 
 /** The latest word on each checkpoint, by its id, in the order in which they were first reached. Give it the records of one task. */
@@ -15,9 +19,14 @@ export function checkpointsOf(records: readonly StoredRecord[]): Map<string, Che
   for (const { events } of records) {
     for (const { type, detail } of events) {
       if (type !== 'run.checkpoint') continue;
-      const { checkpoint, phase, status } = detail ?? {};
+      const { checkpoint, phase, status, notes, looked } = detail ?? {};
       if (typeof checkpoint !== 'string' || !isStatus(status)) continue;
-      latest.set(checkpoint, { status, phase: typeof phase === 'string' ? phase : null });
+      latest.set(checkpoint, {
+        status,
+        phase: typeof phase === 'string' ? phase : null,
+        finding: typeof notes === 'string' && looked !== false ? notes : '',
+        looked: looked !== false,
+      });
     }
   }
   return latest;

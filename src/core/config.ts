@@ -80,8 +80,12 @@ export const ConfigSchema = z.strictObject({
       isolation: z.enum(['auto', 'worktree', 'shared']).default('auto'),
       /** What of the work in a worktree is merged by itself. */
       merge: z.enum(MERGE_POLICIES).default('proven'),
+      /** What becomes of a task that its agent calls done and that none of Baton's checks has proven. */
+      unverified: z.enum(['done', 'review']).default('done'),
     })
     .prefault({}),
+  /** Commands that have to exit with 0 for every task that may write: `CMD` or `NAME=CMD`. */
+  checks: z.array(z.string().regex(/\S/)).default([]),
   limits: z
     .strictObject({
       max_cost_usd: amount.nullable().default(null),
@@ -182,6 +186,10 @@ export function configOf(value: unknown): Config {
       throw invalid(`commands.${command}`, `expected a program (run) or an agent that answers, got ${got}`);
     }
   }
+  const checks = parsed.data.checks.map((check) => /^([A-Za-z][\w.-]*)=/.exec(check.trim())?.[1]);
+  const double = checks.find((check, i) => check !== undefined && checks.indexOf(check) !== i);
+  if (double !== undefined)
+    throw invalid('checks', `expected each check to have a name of its own, got ${double} twice`);
   const { delegation } = parsed.data;
   // The limit of a handoff is another one than the default of max_depth, until somebody says which holds.
   const isSaid = (value as { delegation?: { max_depth?: unknown } } | null)?.delegation?.max_depth !== undefined;

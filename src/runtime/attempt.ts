@@ -293,6 +293,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
     };
 
     const checker = createChecker({
+      task: task.id,
       workspace: ready.workspace,
       writePaths: ready.writePaths,
       env: surroundings.environment(launch ?? { env: {}, passEnv: [] }),

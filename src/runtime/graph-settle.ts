@@ -4,7 +4,7 @@ import type { Outcome, Report } from '../core/report.ts';
 import type { StoredRecord } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
-import type { Finding } from './evidence/weigh.ts';
+import type { Finding } from './evidence/claim.ts';
 import { applyGraph, speakerOf, takeBack } from './graph-report.ts';
 import type { Host } from './host.ts';
 import { WAITS } from './results.ts';

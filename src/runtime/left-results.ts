@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Run, Task } from '../core/task.ts';
 import { detailsFile } from './details.ts';
 import { envelopeOf } from './envelope.ts';
-import type { Evidence } from './evidence/weigh.ts';
+import type { Evidence } from './evidence/claim.ts';
 import { createFacts } from './facts.ts';
 import type { Host } from './host.ts';
 import { openInside } from './inside.ts';

@@ -5,6 +5,7 @@ import type { Task } from '../core/task.ts';
 import { answersOf } from './answer-words.ts';
 import { contextLine } from './context-budget.ts';
 import type { Check, Checker } from './evidence/checks.ts';
+import { type CheckpointState, NOTHING_TO_LOOK_AT } from './evidence/weigh.ts';
 import type { Hearing } from './hearing.ts';
 import { LETTERS_TITLE, markRead, unread } from './letters.ts';
 import {
@@ -26,13 +27,6 @@ import { earlierOf, wordsFor } from './words.ts';
 import type { Failure, Supervision } from './work.ts';
 
 type CheckpointResult = RunFacts['checkpoints'][number];
-
-export interface CheckpointState {
-  readonly status: string;
-  readonly finding: string;
-  /** It failed, and its strategy says to go on. */
-  readonly forgiven: boolean;
-}
 
 export interface Phased {
   readonly results: readonly CheckpointResult[];
@@ -62,7 +56,7 @@ interface PhaseWork extends Supervision {
   readonly conversation: () => string | null;
 }
 
-const NONE_PASSED: Passed = { phases: new Set(), checkpoints: new Set() };
+const NONE_PASSED: Passed = { phases: new Set(), checkpoints: new Set(), ended: new Map() };
 
 /** The phases that are left, each until its checkpoints pass; one turn where the task has none. */
 export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
@@ -73,9 +67,11 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
   const passed = all.length === 0 ? NONE_PASSED : passedBefore(history);
   const results = new Map<string, CheckpointResult>();
   const states = new Map<string, CheckpointState>();
-  for (const id of passed.checkpoints) {
-    states.set(id, { status: 'PASS', finding: '', forgiven: false });
-    results.set(id, { checkpoint_id: id, status: 'PASS', notes: 'passed in an earlier run' });
+  for (const [id, { status, finding, looked }] of passed.ended) {
+    const isGood = status === 'PASS' || status === 'RECOVERED';
+    states.set(id, { status: isGood ? 'PASS' : status, finding, forgiven: !isGood, looked });
+    const notes = `${isGood ? 'passed' : 'ended'} in an earlier run${finding === '' ? '' : `: ${finding}`}`;
+    results.set(id, { checkpoint_id: id, status: isGood ? 'PASS' : (status as CheckpointResult['status']), notes });
   }
   let repeats = 0;
   const done = (failure: Failure | null, abort = false): Phased => ({
@@ -177,12 +173,14 @@ async function checkPhase(
     const check = await checker.checkpoint(checkpoint);
     if (stopper.reason !== null) return failed;
     const forgiven = strategy === 'CONTINUE' || strategy === 'SKIP';
-    const status = check.passed ? (isAgain ? 'RECOVERED' : 'PASS') : strategy === 'SKIP' ? 'SKIP' : 'FAIL';
-    const finding = check.finding === '' ? {} : { notes: check.finding };
-    const { command, expects, exitCode, output, evidence } = check;
-    states.set(id, { status, finding: check.finding, forgiven });
+    const good = !check.looked ? 'SKIP' : isAgain ? 'RECOVERED' : 'PASS';
+    const status = check.passed ? good : strategy === 'SKIP' ? 'SKIP' : 'FAIL';
+    const said = check.looked ? check.finding : NOTHING_TO_LOOK_AT;
+    const finding = said === '' ? {} : { notes: said };
+    const { command, expects, exitCode, output, evidence, looked } = check;
+    states.set(id, { status, finding: check.finding, forgiven, looked });
     results.set(id, { checkpoint_id: id, status, validation_output: output, evidence: [...evidence], ...finding });
-    const seen = { status, command, expects, exitCode, output, evidence, ...finding };
+    const seen = { status, looked, command, expects, exitCode, output, evidence, ...finding };
     facts.tell('run.checkpoint', { phase: phase.phase_id, checkpoint: id, ...seen });
     if (check.passed || forgiven) continue;
     failed.push({ checkpoint, check });

@@ -21,6 +21,14 @@ export function phasesInOrder(message: TaskMessage): Phase[] {
 export interface Passed {
   readonly phases: ReadonlySet<string>;
   readonly checkpoints: ReadonlySet<string>;
+  /** The checkpoints of phases that passed, by their id, as they ended: a failure that was forgiven is still one. */
+  readonly ended: ReadonlyMap<string, EndedCheckpoint>;
+}
+
+interface EndedCheckpoint {
+  readonly status: string;
+  readonly finding: string;
+  readonly looked: boolean;
 }
 
 const DONE = new Set(['PASS', 'RECOVERED', 'SKIP']);
@@ -32,8 +40,12 @@ function isFresh({ type, detail }: Event): boolean {
   return type === 'run.workspace' && !(isFields(earlier) && earlier['carried'] === true);
 }
 
+/** The records since the files were last what they were before the task. */
+export const sinceFresh = (records: readonly StoredRecord[]): readonly StoredRecord[] =>
+  records.slice(records.findLastIndex(({ events }) => events.some(isFresh)) + 1);
+
 export function passedBefore(records: readonly StoredRecord[]): Passed {
-  const since = records.slice(records.findLastIndex(({ events }) => events.some(isFresh)) + 1);
+  const since = sinceFresh(records);
   const phases = new Set<string>();
   for (const { events } of since) {
     for (const { type, detail } of events) {
@@ -43,8 +55,10 @@ export function passedBefore(records: readonly StoredRecord[]): Passed {
       if (detail?.['state'] === 'failed') phases.delete(phase);
     }
   }
-  const checkpoints = [...checkpointsOf(since)].filter(([, { status }]) => DONE.has(status)).map(([id]) => id);
-  return { phases, checkpoints: new Set(checkpoints) };
+  const latest = [...checkpointsOf(since)];
+  const checkpoints = latest.filter(([, { status }]) => DONE.has(status)).map(([id]) => id);
+  const ended = latest.filter(([, { status, phase }]) => DONE.has(status) || phases.has(phase ?? ''));
+  return { phases, checkpoints: new Set(checkpoints), ended: new Map(ended) };
 }
 
 /**

@@ -10,7 +10,7 @@ import { stripControls } from '../protocol/text/clean.ts';
 import { lastOf, shorten } from '../protocol/text/shorten.ts';
 import type { Chosen } from './agents.ts';
 import { detailsFile, filesFoundIn, ownDetails, writeDetails } from './details.ts';
-import type { Claim, Evidence } from './evidence/weigh.ts';
+import type { Claim, Evidence } from './evidence/claim.ts';
 import { lastWords } from './last-words.ts';
 import type { Used } from './meter.ts';
 import { actionsOf } from './response/actions.ts';
@@ -55,7 +55,7 @@ export interface RunFacts {
 
 /** How it ended, as the parent is to read it: never better than what the store says. */
 function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
-  if (task.status === 'done') return 'done';
+  if (task.status === 'done') return evidence?.partial === true ? 'partial' : 'done';
   if (task.status === 'deadletter' || task.status === 'cancelled' || task.status === 'ready') return 'failed';
   if (task.status === 'blocked') return 'blocked';
   if ((evidence?.findings.length ?? 0) > 0) return 'failed';
@@ -83,7 +83,7 @@ function reportOf(facts: RunFacts): Report {
     checkpoints: [],
     actions: said.actions.length > 0 ? said.actions : actionsOf(happened(facts)),
     errors: [...said.errors, ...errors],
-    warnings: [...said.warnings, ...warnings],
+    warnings: [...said.warnings, ...warnings, ...(evidence?.warnings ?? []).map(told)],
     cost: { usd: used.usd, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput },
   };
 }
@@ -98,8 +98,9 @@ const happened = (facts: RunFacts): Parameters<typeof actionsOf>[0] => ({
   bytes: facts.bytes,
 });
 
-const findings = (evidence: Evidence | null): string[] =>
-  (evidence?.findings ?? []).map(({ code, message }) => `${code}: ${message}`);
+const told = ({ code, message }: Evidence['findings'][number]): string => `${code}: ${message}`;
+
+const findings = (evidence: Evidence | null): string[] => (evidence?.findings ?? []).map(told);
 
 export const WAITS = '- Waits for a person: ';
 
@@ -128,7 +129,8 @@ function summaryOf(facts: RunFacts, said: Report, outcome: Outcome): string {
       ...(words === '' ? [] : [`The agent says: ${words}`]),
     ].join('\n');
   }
-  if (words !== '') return words;
+  const warned = (evidence?.warnings ?? []).map(({ message }) => `- Found: ${message}`);
+  if (words !== '' || warned.length > 0) return [...warned, ...(words === '' ? [] : [words])].join('\n');
   return outcome === 'done' ? 'Done; the agent said nothing about it.' : 'The agent ended without a report.';
 }
 
@@ -168,6 +170,7 @@ export function responseOf(facts: RunFacts): Response {
         x_run_id: run.id,
         x_task_status: task.status,
         ...(evidence === null ? {} : { x_claims: claims }),
+        ...(evidence?.verdict === undefined ? {} : { x_verdict: evidence.verdict }),
         x_log: join(facts.folder, 'out.log'),
       },
       said,
@@ -225,18 +228,21 @@ function checkpointsWithin(results: readonly CheckpointResult[]): readonly Check
 }
 
 function statusWords({ task, failure, evidence }: RunFacts): string {
+  const warned = evidence?.warnings?.[0]?.message;
   if (task.status === 'done') {
-    const isProven = evidence?.claims.some(({ verdict }) => verdict === 'proven') === true;
-    return isProven
-      ? 'Done, and the evidence bears it out.'
-      : 'Done, as the agent says; the task asks for nothing to check it by.';
+    if (evidence?.partial === true) return `Done in part (unverified): ${warned}`;
+    if (evidence?.verdict === 'proven') return "Done (proven): Baton's checks passed.";
+    return `Done, as the agent says (unverified): ${warned ?? "none of Baton's checks has looked at it"}.`;
   }
   if (failure !== null) return failure.message;
   const found = evidence?.findings[0];
   if (found !== undefined) return `Not accepted: ${found.message}`;
-  if (task.status === 'review') return 'Waits for a person.';
+  if (task.status === 'review') return waitingWords(task, evidence);
   return task.cause?.message ?? `The task is ${task.status}.`;
 }
+
+const waitingWords = ({ cause }: Task, evidence: Evidence | null): string =>
+  `Waits for a person (${evidence?.verdict ?? 'unverified'})${cause === null ? '.' : `: ${cause.message}`}`;
 
 /** Of the metrics an agent tells, so many characters reach its parent; all are in the details. */
 const MOST_METRICS = 200;
@@ -250,10 +256,13 @@ export function blockOf(facts: RunFacts): string {
   const report = reportOf(facts);
   const type = taskTypeOfTask(facts.message);
   const common = { ...report, detailsFile: detailsFile(facts.folder) };
+  // Baton's word: an agent's own metric of this name does not count.
+  const verdict: Record<string, string> =
+    facts.evidence?.verdict === undefined ? {} : { verdict: facts.evidence.verdict };
   if (facts.report !== null) {
-    return aop1.fromReport({ ...common, metrics: metricsWithin(report.metrics) }, type).text;
+    return aop1.fromReport({ ...common, metrics: { ...verdict, ...metricsWithin(report.metrics) } }, type).text;
   }
-  const made = { ...common, metrics: { report: 'made by baton' } };
+  const made = { ...common, metrics: { ...verdict, report: 'made by baton' } };
   const around = aop1.fromReport({ ...made, summary: '-' }, type).text.length;
   const room = Math.min(aop1.SUMMARY_CHARS[type], Math.max(LEAST_MADE, MOST_MADE - around));
   return aop1.fromReport({ ...made, summary: madeSummary(facts, report.outcome, room) }, type, room).text;
@@ -263,6 +272,7 @@ function metricsWithin(metrics: Report['metrics']): Record<string, string> {
   let room = MOST_METRICS;
   return Object.fromEntries(
     Object.entries(metrics).filter(([key, value]) => {
+      if (key.toLowerCase() === 'verdict') return false;
       room -= key.length + value.length + 4;
       return room >= 0;
     }),
@@ -289,6 +299,8 @@ function headOf({ failure, evidence, task }: RunFacts, outcome: Outcome): string
   if (failure !== null) return oneLine(`Failed: ${failure.message} (${failure.code})`);
   const found = evidence?.findings ?? [];
   if (found.length > 0) return oneLine(`Not accepted: ${found.map(({ message }) => message).join('; ')}`);
+  const warned = evidence?.warnings ?? [];
+  if (warned.length > 0) return oneLine(`Found: ${warned.map(({ message }) => message).join('; ')}`);
   return outcome === 'done' ? 'Done; the agent gave no report.' : `The agent ended without a report; ${task.status}.`;
 }
 

@@ -5,7 +5,7 @@ import { type Report, wordsOf } from '../core/report.ts';
 import { isRunning, type Run, type Task } from '../core/task.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { RUNTIME } from './actor.ts';
-import type { Evidence, Finding } from './evidence/weigh.ts';
+import type { Evidence, Finding } from './evidence/claim.ts';
 import type { Facts } from './facts.ts';
 import { saysNothing, takeBack } from './graph-report.ts';
 import { writeGraph } from './graph-settle.ts';
@@ -139,8 +139,9 @@ async function settleAsTold(
               type: 'run.judge',
               run: run.id,
               passed: refused.length === 0,
-              findings: refused.map(({ message }) => message),
+              findings: [...refused, ...(evidence?.warnings ?? [])].map(({ message }) => message),
               supervisor: host.supervisor,
+              ...(host.config.defaults.unverified === 'review' ? { unverified: 'review' as const } : {}),
               ...(refused[0] === undefined ? {} : { code: refused[0].code }),
               ...(evidence?.verdict === undefined ? {} : { verdict: evidence.verdict }),
               ...(refused.length === 0 ? {} : repeatsOf(work)),
@@ -213,10 +214,10 @@ export async function doAgain(
 }
 
 /** The first claim is the outcome, and that does not hold then. */
-const withFinding = ({ claims: [first, ...rest], artifacts, findings }: Evidence, finding: Finding): Evidence => ({
+const withFinding = ({ claims: [first, ...rest], ...evidence }: Evidence, finding: Finding): Evidence => ({
+  ...evidence,
   claims: first === undefined ? [] : [{ ...first, verdict: 'contradicted', detail: finding.message }, ...rest],
-  artifacts,
-  findings: [...findings, finding],
+  findings: [...evidence.findings, finding],
   verdict: 'contradicted',
 });
 

@@ -3,10 +3,15 @@ import { join } from 'node:path';
 import { isWithin } from '../core/policy.ts';
 import { isRunning } from '../core/task.ts';
 import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
+import type { FileWatch } from '../workspace/file-changes.ts';
 import { agentActor } from './actor.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { recordClaim } from './claims.ts';
-import { type Evidence, lookBefore, type Seen, weigh } from './evidence/weigh.ts';
+import { lookBefore, type Seen } from './evidence/artifacts.ts';
+import { checksFor } from './evidence/checks-for.ts';
+import type { Evidence } from './evidence/claim.ts';
+import { earlierChanges, recordChanges, watchRun } from './evidence/run-changes.ts';
+import { weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
 import { askForRepair } from './repair.ts';
@@ -35,12 +40,22 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
   tellWhatHolds(given, attempt);
   // Nothing has been changed so far; from here on there is something to go back to.
   await snapshotTask(host.dir, task.id, message, ready);
-  const before = await lookBefore(message, ready.workspace);
-  const census = await censusBefore(given, attempt);
+  const before: Before = {
+    outputs: await lookBefore(message, ready.workspace),
+    census: await censusBefore(given, attempt),
+    watch: await watchRun(prepared, host.dir),
+  };
 
   attempt.startClocks();
   const phased = await workThroughPhases({ ...given, ...attempt, adapter: chosen.adapter });
-  return { ...(await judged(given, attempt, phased, before, census)), repeats: phased.repeats };
+  return { ...(await judged(given, attempt, phased, before)), repeats: phased.repeats };
+}
+
+/** The workspace before the agent works, as far as it is compared afterwards. */
+interface Before {
+  readonly outputs: Seen;
+  readonly census: Census | null;
+  readonly watch: FileWatch | null;
 }
 
 /** What the agent has said and done is taken together, and looked at. */
@@ -48,15 +63,15 @@ async function judged(
   given: Supervision,
   attempt: Attempt,
   phased: Phased,
-  before: Seen,
-  census: Census | null,
+  { outputs, census, watch }: Before,
 ): Promise<Judged> {
-  const { host, facts, live, prepared } = given;
+  const { host, task, run, facts, live, prepared } = given;
   const { message, chosen, ready, estimate } = prepared;
   const { stopper, hearing, meter, warnings } = attempt;
   const lastText = attempt.lastText();
   if (mayRepair(phased)) await askForRepair(given, attempt);
   attempt.stopClocks();
+  const changes = await recordChanges(watch, facts);
   warnings.push(...notesOf(attempt));
 
   const model = live.model ?? chosen.model;
@@ -106,13 +121,17 @@ async function judged(
       message,
       workspace: ready.workspace,
       report: heard?.report ?? silentReport(told.lastText),
-      before,
+      before: outputs,
       checker: attempt.checker,
+      checks: checksFor(host.config, message, ready),
       checkpoints: phased.checkpoints,
       inputs: ready.inputs,
       apart: ready.apart,
       roots: [ready.workspace, ...ready.writePaths],
       trespasses: census === null ? [] : await changesSince(census),
+      changes,
+      earlier: earlierChanges(await host.store.history(task.id), run.id),
+      mayWrite: ready.writePaths.length > 0,
     });
   } catch (cause) {
     // What it has used and said is known, whatever keeps us from looking.

@@ -5,7 +5,7 @@ import type { Report } from '../core/report.ts';
 import type { TaskType } from '../protocol/aop1/limits.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { eachPiece } from './details.ts';
-import type { Claim } from './evidence/weigh.ts';
+import type { Claim } from './evidence/claim.ts';
 
 export const CHANGES = 'changes.diff';
 
@@ -59,8 +59,8 @@ export async function writeTypeFile(facts: TypeFacts): Promise<void> {
 /** What Baton's own checks printed, and what the agent did: nobody knows which of it a reader looks for. */
 async function putLogs(folder: string, file: FileHandle): Promise<void> {
   const checks = (await readdir(folder))
-    .filter((name) => /^check-\d+\.log$/.test(name))
-    .sort((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b)));
+    .filter((name) => /^check-.+\.log$/.test(name))
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   for (const name of [...checks, 'out.log', 'err.log']) {
     let isFirst = true;
     await eachPiece(folder, name, async (piece) => {

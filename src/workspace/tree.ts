@@ -68,15 +68,21 @@ interface Walk {
   readonly found: readonly Found[];
   /** Folders that could not be looked into. */
   readonly unreadable: readonly Bytes[];
+  /** There are more than `most` entries, and not all of them are listed. */
+  readonly isCut: boolean;
 }
 
 /** All that is at and below a path, but for `except` (absolute) and what is below those. */
-export async function walkTree(start: Bytes, except: readonly Bytes[]): Promise<Walk> {
+export async function walkTree(
+  start: Bytes,
+  except: readonly Bytes[],
+  most: number = Number.POSITIVE_INFINITY,
+): Promise<Walk> {
   const left = new Set(except);
   const found: Found[] = [];
   const unreadable: Bytes[] = [];
   const top = left.has(start) ? null : await statAt(start);
-  if (top === null) return { found, unreadable };
+  if (top === null) return { found, unreadable, isCut: false };
   let folders: Bytes[] = [];
   const note = (below: Bytes, stat: BigIntStats): void => {
     const kind = kindOf(stat);
@@ -84,7 +90,7 @@ export async function walkTree(start: Bytes, except: readonly Bytes[]): Promise<
     if (kind === 'folder') folders.push(below);
   };
   note('', top);
-  while (folders.length > 0) {
+  while (folders.length > 0 && found.length <= most) {
     const level = folders;
     folders = [];
     const paths: Bytes[] = [];
@@ -113,7 +119,7 @@ export async function walkTree(start: Bytes, except: readonly Bytes[]): Promise<
     });
   }
   found.sort((a, b) => (a.below < b.below ? -1 : a.below > b.below ? 1 : 0));
-  return { found, unreadable: unreadable.sort() };
+  return { found, unreadable: unreadable.sort(), isCut: folders.length > 0 || found.length > most };
 }
 
 const PIECE = 1 << 18;

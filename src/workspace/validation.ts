@@ -130,15 +130,14 @@ function judge(expects: Exclude<Expects, 'FILE_EXISTS'>, { seen, failed, saidOut
   const code = seen.exitCode;
   const pass = (reason: string): Judged => ({ status: 'PASS', reason });
   const fail = (reason: string): Judged => ({ status: 'FAIL', reason });
-  if (expects === 'EXIT_CODE_0')
-    return code === 0 ? pass('exit code 0') : fail(`exit code 0 was expected, ${code} came`);
+  if (expects === 'EXIT_CODE_0') return code === 0 ? pass('exit code 0') : fail(`exit code ${code}, expected 0`);
   if (expects === 'MATCH_FOUND') {
-    if (code !== 0) return fail(`a match with exit code 0 was expected, exit code ${code} came`);
-    return saidOut ? pass('exit code 0 and something was found') : fail('a match was expected, nothing was printed');
+    if (code !== 0) return fail(`exit code ${code}, expected a match and exit code 0`);
+    return saidOut ? pass('exit code 0 and something was found') : fail('it printed nothing, expected a match');
   }
-  if (saidOut) return fail('no match was expected, something was printed');
+  if (saidOut) return fail('it printed something, expected no match');
   if (code === 0) return pass('exit code 0 and nothing was found');
-  if (code !== 1) return fail(`no match was expected (exit code 0 or 1), ${code} came`);
+  if (code !== 1) return fail(`exit code ${code}, expected no match (exit code 0 or 1)`);
   return saidErr ? fail('exit code 1 with an error printed: it failed, it did not search') : pass('nothing was found');
 }
 

@@ -20,9 +20,9 @@ test('the latest word on each, in the order in which they were first reached', (
     record(3, { checkpoint: 'CP-1', phase: 'A', status: 'RECOVERED' }),
   ]);
   expect([...found]).toEqual([
-    ['CP-1', { status: 'RECOVERED', phase: 'A' }],
-    ['CP-2', { status: 'PASS', phase: 'B' }],
-    ['CP-3', { status: 'SKIP', phase: null }],
+    ['CP-1', { status: 'RECOVERED', phase: 'A', finding: '', looked: true }],
+    ['CP-2', { status: 'PASS', phase: 'B', finding: '', looked: true }],
+    ['CP-3', { status: 'SKIP', phase: null, finding: '', looked: true }],
   ]);
 });
 

@@ -81,25 +81,25 @@ const FALSE_CLAIMS: readonly [string, string[], object, RegExp][] = [
     'EXIT_CODE_0 that is another',
     ['echo x > out.txt'],
     output('out.txt', { validation: { command: 'exit 3', expects: 'EXIT_CODE_0' } }),
-    /exit code 0 was expected, 3 came/,
+    /check `exit 3` failed: exit code 3, expected 0/,
   ],
   [
     'MATCH_FOUND where nothing is printed',
     ['echo x > out.txt'],
     output('out.txt', { validation: { command: 'true', expects: 'MATCH_FOUND' } }),
-    /nothing was printed/,
+    /it printed nothing, expected a match/,
   ],
   [
     'NO_MATCH where there is one',
     ['echo TODO > out.txt'],
     output('out.txt', { validation: { command: 'grep TODO out.txt', expects: 'NO_MATCH' } }),
-    /no match was expected/,
+    /it printed something, expected no match/,
   ],
   [
     'a command that is not there',
     ['echo x > out.txt'],
     output('out.txt', { validation: { command: 'no-such-program-of-ours' } }),
-    /127 came/,
+    /exit code 127, expected 0 \(last lines below; full output: baton logs TASK-\S+ --check 1\)\n.*not found/,
   ],
 ];
 test.each(FALSE_CLAIMS)(

@@ -98,7 +98,9 @@ test('RETRY does the phase again and names the finding; what passes then is RECO
   expect(ran.task).toMatchObject({ status: 'done', attempts: 1 });
   expect(phasesOf(world)).toEqual(['ONE', 'ONE', 'TWO']);
   expect(statuses(ran)).toEqual({ 'CP-ONE': 'RECOVERED', 'CP-TWO': 'PASS' });
-  expect(world.read('prompt-ONE.txt')).toMatch(/is not done:\s+- CP-ONE: exit code 0 was expected, 1 came/);
+  expect(world.read('prompt-ONE.txt')).toMatch(
+    /is not done:\s+- CP-ONE: check `test .* -ge 2` failed: exit code 1, expected 0/,
+  );
   expect(ran.told('run.checkpoint').map(({ status }) => status)).toEqual(['FAIL', 'RECOVERED', 'PASS']);
 });
 

@@ -210,7 +210,7 @@ describe.skipIf(!isReady).each(['claude', 'codex'] as const)('%s', (kind) => {
     const last = world.bodies().at(-1) ?? '';
     expect(last).toContain('PERSIMMON');
     expect(last).toContain('The first is there.');
-    expect(last).toContain('exit code 0 was expected, 1 came');
+    expect(last).toContain('exit code 1, expected 0');
     expect(ran.told('run.conversation')).toHaveLength(1);
     // Two calls a turn, each counted once.
     expect(ran.last.response.cost_tracking).toMatchObject({ tokens_input: 6000, tokens_output: 300 });

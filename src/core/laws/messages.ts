@@ -196,6 +196,8 @@ export type TaskMessage =
       readonly findings?: readonly string[];
       /** Who merges what is accepted by this, at once. */
       readonly supervisor?: Supervisor;
+      /** Unverified work waits for a person, and is not done by itself. */
+      readonly unverified?: 'review';
       /** What stands against it is not the agent's to mend: it is not tried again. */
       readonly final?: boolean;
       /** How often a phase was done again within the run: each time counts as a retry. */

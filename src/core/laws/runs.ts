@@ -1,6 +1,6 @@
 /** How a run ends: by its own report, by a failure, by silence; and what the evidence says of it. */
 import type { Outcome } from '../report.ts';
-import type { Cause, Run, RunStatus, Spent, Supervisor, Task, TaskStatus, Verdict } from '../task.ts';
+import type { Cause, Run, RunStatus, Spent, Task, TaskStatus, Verdict } from '../task.ts';
 import { isoTime } from '../time.ts';
 import { type Decision, refused, same } from './decision.ts';
 import { onTransition } from './dependencies.ts';
@@ -166,8 +166,10 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
   });
   if (said.passed) {
     if (task.reviewRequired || task.run.outcome !== 'done') draft.set(task.id, { cause: null, verdict });
-    else if (needsMerge(task)) acceptProven(draft, task, verdict, said.supervisor);
-    else draft.transition(task.id, 'done', { cause: null, verdict }, { evidence: 'nothing against it' });
+    else if (needsMerge(task)) acceptProven(draft, task, verdict, said);
+    else if (verdict === 'unverified' && said.unverified === 'review') {
+      draft.set(task.id, { verdict, cause: unproven('E_UNVERIFIED', findings, 'approving it makes it done') });
+    } else draft.transition(task.id, 'done', { cause: null, verdict }, { evidence: verdict });
   } else {
     const cause: Cause = {
       code: said.code ?? 'E_EVIDENCE',
@@ -182,15 +184,21 @@ export function judge(draft: Draft, task: Task, said: Of<'run.judge'>): Decision
 }
 
 /** What is proven is merged by itself; what is not waits for a person to say so. */
-function acceptProven(draft: Draft, task: Task, verdict: Verdict, supervisor: Supervisor | undefined): void {
+function acceptProven(draft: Draft, task: Task, verdict: Verdict, said: Of<'run.judge'>): void {
   if (mergesByItself(task, verdict)) {
-    const merging = { accepted: 'evidence', supervisor: supervisor ?? null } as const;
+    const merging = { accepted: 'evidence', supervisor: said.supervisor ?? null } as const;
     accept(draft, task, 'evidence', { verdict, merging });
     return;
   }
-  const message = `no check of Baton's has proven it; approving it merges it into ${task.workspace?.branch}`;
-  draft.set(task.id, { verdict, cause: { code: 'E_UNPROVEN', message } });
+  const then = `approving it merges it into ${task.workspace?.branch}`;
+  draft.set(task.id, { verdict, cause: unproven('E_UNPROVEN', said.findings ?? [], then) });
 }
+
+/** Why a person has to look at work that nothing stands against, and what their word does. */
+const unproven = (code: string, findings: readonly string[], then: string): Cause => ({
+  code,
+  message: `${findings[0] ?? "no check of Baton's has proven it"}; ${then}`,
+});
 
 /** The table of what a stale run leaves behind. Asked again at the moment it is applied. */
 export function resume(draft: Draft, task: Task, said: Of<'run.resume'>): Decision {

@@ -16,6 +16,8 @@ type ExpectedOutput = NonNullable<TaskMessage['task']['expected_outputs']>[numbe
 
 export interface Check {
   readonly passed: boolean;
+  /** False where there was nothing to look at: then it passes, and proves nothing. */
+  readonly looked: boolean;
   readonly command: string | null;
   readonly expects: string | null;
   readonly exitCode: number | null;
@@ -23,7 +25,7 @@ export interface Check {
   readonly output: string;
   /** What was seen, a line each. */
   readonly evidence: readonly string[];
-  /** One sentence: what was expected and what was found; empty where it passed. */
+  /** What was expected and what was found, with the last lines that the command printed; empty where it passed. */
   readonly finding: string;
 }
 
@@ -35,6 +37,8 @@ export interface Checker {
 }
 
 interface CheckerOptions {
+  /** For the command that shows the whole output. */
+  readonly task: string;
   readonly workspace: string;
   /** What may be written outside of it. */
   readonly writePaths: readonly string[];
@@ -52,7 +56,7 @@ interface CheckerOptions {
 const MOST_SECONDS = 600;
 
 export function createChecker(options: CheckerOptions): Checker {
-  const { workspace, writePaths, env, mark, sandbox, policy, folder, signal } = options;
+  const { task, workspace, writePaths, env, mark, sandbox, policy, folder, signal } = options;
   let number = 0;
   const timeoutMs = Math.min(policy.timeoutSeconds, MOST_SECONDS) * 1000;
 
@@ -66,7 +70,7 @@ export function createChecker(options: CheckerOptions): Checker {
     const seen = (await lookAt([real])).get(real);
     if (seen === undefined || !seen.exists)
       return { evidence: `${path}: not there`, finding: `expected ${path}, and it is not there` };
-    if (seen.sizeBytes === 0 && !seen.isFolder) {
+    if (seen.sizeBytes === 0) {
       return { evidence: `${path}: empty`, finding: `expected something in ${path}, and it is empty` };
     }
     return {
@@ -75,26 +79,34 @@ export function createChecker(options: CheckerOptions): Checker {
     };
   }
 
+  async function absent(path: string): Promise<{ readonly evidence: string; readonly finding: string }> {
+    const real = await resolveIn(workspace, path);
+    const isThere = (await lookAt([real])).get(real)?.exists === true;
+    return {
+      evidence: `${path}: ${isThere ? 'there' : 'not there'}`,
+      finding: isThere ? `expected ${path} to be deleted, and it is there` : '',
+    };
+  }
+
   async function run(
-    paths: readonly string[],
+    looks: readonly { readonly evidence: string; readonly finding: string }[],
     validation: Checkpoint['validation'],
     path: string | undefined,
-    log = `check-${number + 1}.log`,
+    { what, name }: Named,
   ): Promise<Check> {
-    const looked = [];
-    for (const each of paths) looked.push(await present(each));
-    const evidence = looked.map((look) => look.evidence);
+    const evidence = looks.map((look) => look.evidence);
+    const isValidated = validation?.command !== undefined || validation?.expects !== undefined;
     const base = {
+      looked: looks.length > 0 || isValidated,
       command: validation?.command ?? null,
       expects: validation?.expects ?? null,
       exitCode: null,
       output: '',
     };
-    const missing = looked.find((look) => look.finding !== '');
+    const missing = looks.find((look) => look.finding !== '');
     if (missing !== undefined) return { ...base, passed: false, evidence, finding: missing.finding };
-    if (validation?.command === undefined && validation?.expects === undefined) {
-      return { ...base, passed: true, evidence, finding: '' };
-    }
+    if (!isValidated) return { ...base, passed: true, evidence, finding: '' };
+    const log = name ?? String(number + 1);
     const found = await validate(
       { ...validation, ...(path === undefined ? {} : { path }) } as Parameters<typeof validate>[0],
       {
@@ -103,7 +115,7 @@ export function createChecker(options: CheckerOptions): Checker {
         mark,
         sandbox,
         timeoutMs,
-        outputFile: join(folder, log),
+        outputFile: join(folder, checkLog(log)),
         start: startProgram,
         signal,
       },
@@ -118,19 +130,40 @@ export function createChecker(options: CheckerOptions): Checker {
       exitCode: found.exitCode,
       output: found.output,
       evidence: [...evidence, ...ran],
-      finding: passed ? '' : found.reason,
+      finding: passed ? '' : findingOf(what, base.command, found, `baton logs ${task} --check ${log}`),
     };
   }
 
   return {
-    checkpoint: ({ expected_artifacts: artifacts = [], validation }) => {
-      const paths = artifacts.filter(({ status }) => status !== 'DELETED').map(({ path }) => path);
-      return run(paths, validation, paths[0]);
+    checkpoint: async ({ expected_artifacts: artifacts = [], validation }) => {
+      const looks = [];
+      for (const { path, status } of artifacts) looks.push(await (status === 'DELETED' ? absent(path) : present(path)));
+      const made = artifacts.find(({ status }) => status !== 'DELETED');
+      return run(looks, validation, made?.path, { what: '' });
     },
-    output: ({ path, validation }) => run([path], validation, path),
-    ofTask: async ({ name, command }) => {
-      const check = await run([], { command, expects: 'EXIT_CODE_0' }, undefined, checkLog(name));
-      return check.passed ? check : { ...check, finding: `check \`${command}\` failed: ${check.finding}` };
-    },
+    output: async ({ path, validation }) => run([await present(path)], validation, path, { what: `output ${path}: ` }),
+    ofTask: ({ name, command }) => run([], { command, expects: 'EXIT_CODE_0' }, undefined, { what: '', name }),
   };
+}
+
+interface Named {
+  /** Said before the finding. */
+  readonly what: string;
+  /** The name of its log; a number where it has none. */
+  readonly name?: string;
+}
+
+const LAST_LINES = 5;
+
+/** What failed, how, the end of what it printed, and where all of that is. */
+function findingOf(
+  what: string,
+  command: string | null,
+  { reason, output }: { readonly reason: string; readonly output: string },
+  show: string,
+): string {
+  if (command === null) return `${what}${reason}`;
+  const last = output.trimEnd().split('\n').slice(-LAST_LINES).join('\n').trim();
+  const failed = `${what}check \`${command}\` failed: ${reason}`;
+  return last === '' ? failed : `${failed} (last lines below; full output: ${show})\n${last}`;
 }

@@ -46,7 +46,7 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
   const seen =
     before === null
       ? await lookAgain(host, task, run, { message, git: place?.git }, history, facts)
-      : { findings: before, verdict: 'contradicted' as const };
+      : { findings: before, warnings: [], verdict: 'contradicted' as const };
   const untaken = place === null ? null : await whyUntaken(host, task, () => takeRun(host, task, run, place, facts));
   const mayMerge = linked !== null && seen.findings.length === 0 && run.outcome === 'done' && !task.reviewRequired;
   const unmerged = mayMerge ? await mergeLinked(host, task) : null;
@@ -58,8 +58,9 @@ export async function finishVerdict(host: Host, task: Task): Promise<readonly st
       type: 'run.judge',
       run: run.id,
       passed: findings.length === 0,
-      findings: findings.map(({ message }) => message),
+      findings: [...findings, ...(seen.warnings ?? [])].map(({ message }) => message),
       supervisor: host.supervisor,
+      ...(host.config.defaults.unverified === 'review' ? { unverified: 'review' as const } : {}),
       ...(findings[0] === undefined ? {} : { code: findings[0].code }),
       ...(late !== null || seen.verdict === undefined ? {} : { verdict: seen.verdict }),
       ...(late === null ? {} : { final: true }),

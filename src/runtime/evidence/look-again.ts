@@ -10,17 +10,20 @@ import { openAttempt } from '../attempt.ts';
 import type { Facts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { createLive } from '../live.ts';
-import type { CheckpointState } from '../phase-work.ts';
 import { passedBefore, phasesInOrder } from '../phases.ts';
 import { type Prepared, prepare } from '../prepare.ts';
 import { claimedBefore } from '../run-result.ts';
 import type { Checker } from './checks.ts';
-import { type Finding, weigh } from './weigh.ts';
+import { checksFor } from './checks-for.ts';
+import type { Finding } from './claim.ts';
+import { earlierChanges } from './run-changes.ts';
+import { type CheckpointState, weigh } from './weigh.ts';
 
 export type Found = Pick<Finding, 'message'> & { readonly code: string };
 
 interface Seen {
   readonly findings: readonly Found[];
+  readonly warnings?: readonly Found[];
   readonly verdict?: Verdict;
 }
 
@@ -55,6 +58,11 @@ export async function lookAgain(
         report,
         before: new Map(),
         checker: attempt.checker,
+        checks: checksFor(host.config, message, prepared.access),
+        changes: null,
+        // With what this run itself recorded when its agent stopped.
+        earlier: earlierChanges(history, null),
+        mayWrite: prepared.access.writePaths.length > 0,
         checkpoints: await checkpointsNow(message, anew ? [] : history, attempt.checker),
         inputs: [],
         apart: prepared.ready.apart,
@@ -109,12 +117,13 @@ async function checkpointsNow(
   const states = new Map<string, CheckpointState>();
   for (const checkpoint of phasesInOrder(message).flatMap((phase) => phase.checkpoints ?? [])) {
     const { checkpoint_id: id, recovery_strategy: strategy } = checkpoint;
-    const isPassed = passed.checkpoints.has(id);
-    const check = isPassed ? null : await checker.checkpoint(checkpoint);
+    const before = passed.ended.get(id);
+    const check = before === undefined ? await checker.checkpoint(checkpoint) : null;
     states.set(id, {
-      status: check === null || check.passed ? 'PASS' : 'FAIL',
-      finding: check?.finding ?? '',
+      status: before?.status ?? (check?.passed === true ? 'PASS' : 'FAIL'),
+      finding: before?.finding ?? check?.finding ?? '',
       forgiven: strategy === 'CONTINUE' || strategy === 'SKIP',
+      looked: before?.looked ?? check?.looked ?? true,
     });
   }
   return states;

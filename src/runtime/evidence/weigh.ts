@@ -1,235 +1,263 @@
-/** What an agent claims against what is there: each claim ends proven, contradicted or unverified. */
-import { BatonError, type ErrorCode } from '../../core/errors.ts';
+/**
+ * What an agent claims against what is there. Each claim ends proven, contradicted or unverified, and so does the run:
+ *
+ * - contradicted: one of Baton's checks failed, or a structured claim (an artifact, its hash or size, a checkpoint's result) is false;
+ * - proven: at least one of Baton's checks passed, none failed, and the run changed none of them;
+ * - unverified: all else.
+ */
 import type { Artifact, Report } from '../../core/report.ts';
 import type { Verdict } from '../../core/task.ts';
-import { isBelow } from '../../process/files.ts';
 import type { TaskMessage } from '../../protocol/aop2/schema.ts';
-import { compare, type Look, lookAt } from '../../workspace/artifacts.ts';
+import { compare, lookAt } from '../../workspace/artifacts.ts';
+import type { FileChange, FileChanges } from '../../workspace/file-changes.ts';
 import { resolveIn } from '../../workspace/paths.ts';
-import { checksOf } from '../tasks/order.ts';
+import type { TaskCheck } from '../tasks/order.ts';
+import { artifactsOf, type Places, type Seen, weighArtifacts } from './artifacts.ts';
+import { changedCheckFiles } from './check-files.ts';
 import type { Check, Checker } from './checks.ts';
+import type { Claim, Evidence, Finding } from './claim.ts';
+import { claimedChanges } from './claimed-changes.ts';
 
-export type Seen = Awaited<ReturnType<typeof lookAt>>;
-
-export interface Claim {
-  readonly what: string;
-  readonly verdict: 'proven' | 'contradicted' | 'unverified';
-  readonly detail: string;
+/** How a checkpoint ended. */
+export interface CheckpointState {
+  readonly status: string;
+  readonly finding: string;
+  /** It failed, and its strategy says to go on. */
+  readonly forgiven: boolean;
+  /** False for one that names nothing that could be checked. */
+  readonly looked: boolean;
 }
 
-export interface Finding {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
-export interface Evidence {
-  readonly claims: readonly Claim[];
-  readonly artifacts: readonly Artifact[];
-  /** What stands against "done"; empty where everything is proven. */
-  readonly findings: readonly Finding[];
-  /** Absent in what 0.1.0 wrote down. */
-  readonly verdict?: Verdict;
-}
-
-interface Question {
+interface Question extends Omit<Places, 'isOurs'> {
   readonly message: TaskMessage;
-  readonly workspace: string;
   readonly report: Report;
   /** The expected outputs as they were before the run. */
   readonly before: Seen;
   readonly checker: Checker;
-  /** How each checkpoint ended, by its id; a failure that its strategy forgives is no finding. */
-  readonly checkpoints: ReadonlyMap<
-    string,
-    { readonly status: string; readonly finding: string; readonly forgiven: boolean }
-  >;
+  /** The commands that have to exit with 0: the task's own, and those of config. */
+  readonly checks: readonly TaskCheck[];
+  readonly checkpoints: ReadonlyMap<string, CheckpointState>;
   /** Inputs that must not change, with their hash before. */
   readonly inputs: readonly { readonly path: string; readonly readOnly: boolean; readonly hash: string | null }[];
-  /** What is left out where a folder is looked at. */
-  readonly apart: readonly string[];
-  /** Where the agent may have made something; what it claims of other places is not looked at. */
-  readonly roots: readonly string[];
   /** Files that changed though they may not be written. */
   readonly trespasses: readonly { readonly path: string; readonly status: string }[];
+  /** What this run changed in the workspace; null where that is not known. */
+  readonly changes: FileChanges | null;
+  /** What earlier runs of the task changed. */
+  readonly earlier: readonly FileChange[];
+  /** False for a task that may not write: its words are about the work of others. */
+  readonly mayWrite: boolean;
+}
+
+interface Weighed {
+  readonly claims: Claim[];
+  readonly findings: Finding[];
+  readonly warnings: Finding[];
+  /** How many of Baton's own checks passed. */
+  passed: number;
+  /** The commands that Baton ran. */
+  readonly commands: string[];
 }
 
 export async function weigh(question: Question): Promise<Evidence> {
-  const { message, report, checker, checkpoints, trespasses } = question;
-  const claims: Claim[] = [];
-  const findings: Finding[] = [];
-  const contradict = (what: string, detail: string): void => {
-    claims.push({ what, verdict: 'contradicted', detail });
-    findings.push({ code: 'E_EVIDENCE', message: detail });
-  };
-  const changed: Finding[] = [];
+  const { message, report, before } = question;
+  const weighed: Weighed = { claims: [], findings: [], warnings: [], passed: 0, commands: [] };
+  const places: Places = { ...question, isOurs: (real) => isOurs(question, real) };
   // Before our own checks, which may write beside what they read.
-  for (const { path, readOnly, hash } of question.inputs) {
+  const changed = await changedInputs(question);
+  await weighOutputs(question, weighed);
+  const isPartial = weighCheckpoints(question, weighed);
+  for (const check of question.checks) await weighCheck(question.checker, check, weighed);
+  const artifacts = await artifactsOf(places, message, report, before);
+  for (const claim of await weighArtifacts(places, report)) put(weighed, claim);
+  weighWords(question, weighed);
+  weighed.findings.push(...changed, ...trespassed(question));
+  const isChanged = await weighCheckFiles(question, weighed);
+  weighChanges(question, artifacts, weighed);
+  const { claims, findings, warnings } = weighed;
+  const verdict: Verdict =
+    findings.length > 0 ? 'contradicted' : weighed.passed > 0 && !isPartial && !isChanged ? 'proven' : 'unverified';
+  return {
+    claims: [outcomeClaim(report, verdict, weighed), ...claims],
+    artifacts,
+    findings,
+    warnings,
+    ...(isPartial ? { partial: true } : {}),
+    verdict,
+  };
+}
+
+/** A false claim is a finding. */
+function put({ claims, findings }: Weighed, claim: Claim): void {
+  claims.push(claim);
+  if (claim.verdict === 'contradicted') findings.push({ code: 'E_EVIDENCE', message: claim.detail });
+}
+
+async function changedInputs({ inputs, apart }: Question): Promise<Finding[]> {
+  const changed: Finding[] = [];
+  for (const { path, readOnly, hash } of inputs) {
     if (!readOnly || hash === null) continue;
-    const now = (await lookAt([path], question.apart)).get(path);
+    const now = (await lookAt([path], apart)).get(path);
     if (now?.hash === hash) continue;
     changed.push({
       code: 'E_PERMISSION_DENIED',
       message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
     });
   }
+  return changed;
+}
+
+/** An output that was there before, that no run of the task changed and that no command checks, shows nothing about the work. */
+async function weighOutputs(question: Question, weighed: Weighed): Promise<void> {
+  const { message, checker, workspace, before } = question;
   for (const expected of message.task.expected_outputs ?? []) {
     const check = await checker.output(expected);
-    if (check.passed) claims.push({ what: `output ${expected.path}`, verdict: 'proven', detail: lines(check) });
-    else contradict(`output ${expected.path}`, check.finding);
+    const what = `output ${expected.path}`;
+    const real = await resolveIn(workspace, expected.path);
+    const isOld =
+      check.command === null &&
+      compare(before.get(real), (await lookAt([real])).get(real)) === 'UNCHANGED' &&
+      !wasChanged(question.earlier, workspace, real);
+    if (!check.passed) put(weighed, { what, verdict: 'contradicted', detail: check.finding });
+    else if (isOld) put(weighed, { what, verdict: 'unverified', detail: 'it was there before, and is unchanged' });
+    else passed(weighed, what, check);
   }
-  for (const [id, { status, finding, forgiven }] of checkpoints) {
-    if (status === 'PASS' || status === 'RECOVERED') {
-      claims.push({ what: `checkpoint ${id}`, verdict: 'proven', detail: status });
-    } else if (forgiven) claims.push({ what: `checkpoint ${id}`, verdict: 'unverified', detail: finding });
-    else contradict(`checkpoint ${id}`, `${id}: ${finding}`);
+}
+
+function passed(weighed: Weighed, what: string, { evidence, command }: Pick<Check, 'evidence' | 'command'>): void {
+  weighed.claims.push({ what, verdict: 'proven', detail: evidence.join('; ') });
+  weighed.passed += 1;
+  if (command !== null) weighed.commands.push(command);
+}
+
+/** Returns whether one failed that its strategy forgives. */
+function weighCheckpoints({ checkpoints, message, report }: Question, weighed: Weighed): boolean {
+  let isPartial = false;
+  const all = (message.phases ?? []).flatMap((phase) => phase.checkpoints ?? []);
+  for (const [id, { status, finding, forgiven, looked }] of checkpoints) {
+    const what = `checkpoint ${id}`;
+    if (!looked) put(weighed, { what, verdict: 'unverified', detail: NOTHING_TO_LOOK_AT });
+    else if (isGood(status)) {
+      const command = all.find(({ checkpoint_id: of }) => of === id)?.validation?.command ?? null;
+      passed(weighed, what, { evidence: [status], command });
+    } else if (forgiven) {
+      isPartial = true;
+      weighed.claims.push({ what, verdict: 'unverified', detail: finding });
+      const text = `checkpoint ${id} failed, and its recovery strategy says to go on: ${finding}`;
+      weighed.warnings.push({ code: 'E_EVIDENCE', message: text });
+    } else put(weighed, { what, verdict: 'contradicted', detail: `${id}: ${finding}` });
   }
-  for (const check of checksOf(message)) {
-    const seen = await checker.ofTask(check);
-    const what = `check ${check.name}`;
-    if (seen.passed) claims.push({ what, verdict: 'proven', detail: lines(seen) });
-    else contradict(what, withLastLines(seen));
-  }
-  const seenByBaton = claims.filter(({ what, verdict }) => verdict === 'proven' && !isOnlySaid(message, what)).length;
-  const artifacts = await artifactsOf(question);
-  await weighArtifacts(question, contradict, claims);
   for (const { id, status } of report.checkpoints) {
     const seen = checkpoints.get(id);
-    if (seen === undefined)
-      claims.push({ what: `checkpoint ${id}`, verdict: 'unverified', detail: 'the task has no such checkpoint' });
-    else if (status === 'PASS' && seen.status === 'FAIL') {
-      claims.push({ what: `says that ${id} passed`, verdict: 'contradicted', detail: seen.finding });
-    }
+    if (status !== 'PASS' || seen === undefined || !seen.looked || isGood(seen.status)) continue;
+    const detail = `the agent says that checkpoint ${id} passed, and it failed: ${seen.finding}`;
+    put(weighed, { what: `says that ${id} passed`, verdict: 'contradicted', detail });
+  }
+  return isPartial;
+}
+
+const isGood = (status: string): boolean => status === 'PASS' || status === 'RECOVERED';
+
+export const NOTHING_TO_LOOK_AT = 'not checked: it names no command and no file';
+
+async function weighCheck(checker: Checker, check: TaskCheck, weighed: Weighed): Promise<void> {
+  const seen = await checker.ofTask(check);
+  const what = `check ${check.name}`;
+  if (seen.passed) passed(weighed, what, seen);
+  else put(weighed, { what, verdict: 'contradicted', detail: seen.finding });
+}
+
+/** What no program can look at. */
+function weighWords({ message, report, checkpoints }: Question, { claims }: Weighed): void {
+  const unverified = (what: string, detail: string): void => {
+    claims.push({ what, verdict: 'unverified', detail });
+  };
+  const known = (message.phases ?? []).flatMap((phase) => phase.checkpoints ?? []);
+  for (const { id } of report.checkpoints) {
+    if (checkpoints.has(id)) continue;
+    const isKnown = known.some(({ checkpoint_id: of }) => of === id);
+    unverified(`checkpoint ${id}`, isKnown ? 'it was not reached' : 'the task has no such checkpoint');
   }
   if (report.tests !== null) {
-    const { passed, failed, total } = report.tests;
-    claims.push({
-      what: `tests ${passed}/${total}`,
-      verdict: 'unverified',
-      detail: failed > 0 ? `${failed} failed` : 'not run by us',
-    });
+    const { passed: count, failed, total } = report.tests;
+    unverified(`tests ${count}/${total}`, failed > 0 ? `${failed} failed` : 'not run by us');
   }
-  for (const criterion of criteriaOf(message)) {
-    claims.push({
-      what: `criterion: ${criterion}`,
-      verdict: 'unverified',
-      detail: 'for whoever handed it on to look at',
-    });
-  }
-  findings.push(...changed);
-  if (trespasses.length > 0) {
-    const shown = trespasses.slice(0, 10).map(({ path, status }) => `${path} (${status.toLowerCase()})`);
-    const more = trespasses.length > shown.length ? ` and ${trespasses.length - shown.length} more` : '';
-    findings.push({
-      code: 'E_PERMISSION_DENIED',
-      message: `files outside the write paths changed during the run: ${shown.join(', ')}${more}`,
-    });
-  }
-  const isContradicted = findings.length > 0 || claims.some(({ verdict }) => verdict === 'contradicted');
-  claims.unshift(verdictOn(report, claims, findings));
-  const verdict = isContradicted ? 'contradicted' : seenByBaton > 0 ? 'proven' : 'unverified';
-  return { claims, artifacts, findings, verdict };
+  for (const criterion of criteriaOf(message))
+    unverified(`criterion: ${criterion}`, 'for whoever handed it on to look at');
 }
 
-/** A checkpoint that names nothing to look at proves nothing. */
-function isOnlySaid(message: TaskMessage, what: string): boolean {
-  const checkpoints = (message.phases ?? []).flatMap((phase) => phase.checkpoints ?? []);
-  const of = checkpoints.find(({ checkpoint_id: id }) => what === `checkpoint ${id}`);
-  if (of === undefined) return false;
-  const { validation, expected_artifacts: artifacts = [] } = of;
-  return validation?.command === undefined && validation?.expects === undefined && artifacts.length === 0;
-}
-
-const LAST_LINES = 5;
-
-/** The finding, and the end of what the check printed. */
-function withLastLines({ finding, output }: Check): string {
-  const last = output.trimEnd().split('\n').slice(-LAST_LINES).join('\n').trim();
-  return last === '' ? finding : `${finding}\n${last}`;
-}
-
-/** What a handoff asks for in words; no program can look at these. */
+/** What a handoff asks for in words. */
 function criteriaOf({ task }: TaskMessage): string[] {
   const said = task.extensions?.['x_acceptance_criteria'];
   return Array.isArray(said) ? said.filter((item) => typeof item === 'string') : [];
 }
 
-const NOTHING_THERE: Look = { hash: null, sizeBytes: 0, exists: false, isFolder: false, isLink: false };
+const MOST_SHOWN = 10;
 
-const lines = ({ evidence }: Check): string => evidence.join('; ');
+/** The first of a list, and how many more there are. */
+const shown = (list: readonly string[]): string =>
+  `${list.slice(0, MOST_SHOWN).join(', ')}${list.length > MOST_SHOWN ? ` and ${list.length - MOST_SHOWN} more` : ''}`;
 
-function verdictOn(report: Report, claims: readonly Claim[], findings: readonly Finding[]): Claim {
+function trespassed({ trespasses }: Question): Finding[] {
+  if (trespasses.length === 0) return [];
+  const paths = shown(trespasses.map(({ path, status }) => `${path} (${status.toLowerCase()})`));
+  return [{ code: 'E_PERMISSION_DENIED', message: `files outside the write paths changed during the run: ${paths}` }];
+}
+
+/** Returns whether the run changed what one of the checks runs: then the check is the agent's, and proves nothing. */
+async function weighCheckFiles(question: Question, { commands, claims, warnings }: Weighed): Promise<boolean> {
+  const { workspace, earlier, message } = question;
+  const outputs = (message.task.expected_outputs ?? []).map(({ path }) => belowOf(workspace, path));
+  const changes = [...(question.changes?.list ?? []), ...earlier];
+  const files = new Set<string>();
+  for (const command of commands)
+    for (const path of await changedCheckFiles(command, changes, workspace, outputs)) files.add(path);
+  if (files.size === 0) return false;
+  const paths = shown([...files]);
+  const detail = `the run changed files that its own checks run: ${paths}; these checks prove nothing`;
+  claims.push({ what: 'checks', verdict: 'unverified', detail });
+  warnings.push({ code: 'E_CHECK_CHANGED', message: detail });
+  return true;
+}
+
+/** An agent that says it changed files, in a run that changed none. It may have done so in an earlier run. */
+function weighChanges(
+  { changes, earlier, report, mayWrite }: Question,
+  artifacts: readonly Artifact[],
+  { claims, warnings }: Weighed,
+): void {
+  if (changes === null || changes.list.length > 0 || earlier.length > 0 || report.outcome === 'failed') return;
+  // Of a file that git ignores it is not known whether the run made it.
+  if (artifacts.some(({ path, hash }) => hash !== null && !changes.isWatched(path))) return;
+  const said = claimedChanges(report, mayWrite);
+  if (said === null) return;
+  const detail = `the agent says that it changed files (${said}), and the run changed none`;
+  claims.push({ what: 'changes', verdict: 'unverified', detail });
+  warnings.push({ code: 'E_NO_CHANGE', message: detail });
+}
+
+const belowOf = (workspace: string, path: string): string =>
+  (path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path).replace(/^(?:\.\/)+/, '');
+
+const wasChanged = (changes: readonly FileChange[], workspace: string, real: string): boolean => {
+  const below = belowOf(workspace, real);
+  return changes.some(({ path }) => path === below || path.startsWith(`${below}/`));
+};
+
+/** Whether a run of the task changed a file; null where it is not known, as for a file that git ignores. */
+function isOurs({ changes, earlier, workspace }: Question, real: string): boolean | null {
+  if (changes === null) return null;
+  if (wasChanged([...changes.list, ...earlier], workspace, real)) return true;
+  return changes.isWatched(belowOf(workspace, real)) ? false : null;
+}
+
+function outcomeClaim(report: Report, verdict: Verdict, { claims, findings, warnings, passed: count }: Weighed): Claim {
   const what = `outcome ${report.outcome}`;
-  if (findings.length > 0) return { what, verdict: 'contradicted', detail: findings[0]?.message ?? '' };
-  const proven = claims.filter(({ verdict }) => verdict === 'proven').length;
-  return proven > 0
-    ? { what, verdict: 'proven', detail: `${proven} of ${claims.length} claims proven` }
-    : { what, verdict: 'unverified', detail: 'the task asks for nothing that could be checked' };
-}
-
-/** What is at a path that an agent speaks of. Null where it is none of ours to look at; a path that leads nowhere has nothing. */
-async function lookAtClaimed({ workspace, roots, apart }: Question, path: string): Promise<Look | null> {
-  let real: string;
-  try {
-    real = await resolveIn(workspace, path);
-  } catch (cause) {
-    // No path at all, or a circle of links: nothing can be shown to be there.
-    if (cause instanceof BatonError) return NOTHING_THERE;
-    throw cause;
-  }
-  return isBelow(real, roots) ? ((await lookAt([real], apart)).get(real) ?? NOTHING_THERE) : null;
-}
-
-/** Every claimed artifact is there, and has the hash that is claimed. */
-async function weighArtifacts(
-  question: Question,
-  contradict: (what: string, detail: string) => void,
-  claims: Claim[],
-): Promise<void> {
-  for (const { path, hash, status } of question.report.artifacts) {
-    const seen = await lookAtClaimed(question, path);
-    const what = `artifact ${path}`;
-    if (seen === null)
-      claims.push({ what, verdict: 'unverified', detail: 'it is outside of where the task may write' });
-    else if (status === 'DELETED') {
-      if (seen.exists) contradict(what, `${path} is said to be deleted, and it is there`);
-      else claims.push({ what, verdict: 'proven', detail: 'not there any more' });
-    } else if (!seen.exists) contradict(what, `${path} is said to be made, and it is not there`);
-    else if (hash === null) claims.push({ what, verdict: 'proven', detail: 'it is there' });
-    else if (!/^(?:sha256:)?[^:]*$/i.test(hash))
-      claims.push({ what, verdict: 'unverified', detail: `a hash of another kind: ${hash}` });
-    else if (`sha256:${hash.replace(/^sha256:/i, '').toLowerCase()}` === seen.hash)
-      claims.push({ what, verdict: 'proven', detail: seen.hash });
-    else contradict(what, `${path} is said to have the hash ${hash}, and it has ${seen.hash ?? 'none'}`);
-  }
-}
-
-/** What the run made of the outputs that were expected, and of those it speaks of, with our own hashes. */
-async function artifactsOf(question: Question): Promise<Artifact[]> {
-  const { message, report, workspace, before } = question;
-  const artifacts: Artifact[] = [];
-  const tell = (path: string, type: string | null, status: Artifact['status'], seen: Look | undefined): void => {
-    if (!seen?.exists && status !== 'DELETED') return;
-    artifacts.push({ path, type, hash: seen?.hash ?? null, status, sizeBytes: seen?.exists ? seen.sizeBytes : null });
-  };
-  const known = new Set<string>();
-  for (const { path, type = null } of message.task.expected_outputs ?? []) {
-    const real = await resolveIn(workspace, path);
-    const seen = (await lookAt([real])).get(real);
-    known.add(path);
-    tell(path, type, compare(before.get(real), seen), seen);
-  }
-  for (const { path, type, status } of report.artifacts) {
-    if (known.has(path)) continue;
-    known.add(path);
-    const seen = await lookAtClaimed(question, path);
-    if (seen !== null) tell(path, type, status, seen);
-  }
-  return artifacts;
-}
-
-/** The paths to look at before a run, so that it can be told afterwards what became of them. */
-export async function lookBefore(message: TaskMessage, workspace: string): Promise<Seen> {
-  const paths: string[] = [];
-  for (const { path } of message.task.expected_outputs ?? []) paths.push(await resolveIn(workspace, path));
-  return lookAt(paths);
+  const detail =
+    verdict === 'contradicted'
+      ? (findings[0]?.message ?? '')
+      : verdict === 'proven'
+        ? `${claims.filter((claim) => claim.verdict === 'proven').length} of ${claims.length} claims proven`
+        : (warnings[0]?.message ?? (count > 0 ? 'nothing that was checked' : "none of Baton's checks looked at it"));
+  return { what, verdict, detail };
 }

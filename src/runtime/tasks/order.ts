@@ -92,11 +92,11 @@ function filesystemOf(
 }
 
 /** `npm test` is `check-1`; `lint=npm run lint` has a name of its own. */
-function checksFrom(said: readonly string[]): TaskCheck[] {
+export function checksFrom(said: readonly string[], prefix = 'check-'): TaskCheck[] {
   const checks = said.map((text, i): TaskCheck => {
     const named = /^([A-Za-z][\w.-]*)=(.+)$/s.exec(text.trim());
     return named === null
-      ? { name: `check-${i + 1}`, command: text.trim() }
+      ? { name: `${prefix}${i + 1}`, command: text.trim() }
       : { name: named[1] as string, command: (named[2] as string).trim() };
   });
   const double = checks.find(({ name }, i) => checks.findIndex((other) => other.name === name) !== i);

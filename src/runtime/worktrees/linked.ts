@@ -12,7 +12,7 @@ import { resolveIn } from '../../workspace/paths.ts';
 import { runRef } from '../../workspace/run-refs.ts';
 import { type Closed, closeWorktree, commitRest, openWorktree, slugOf } from '../../workspace/worktree.ts';
 import { taskMessage } from '../child.ts';
-import type { Finding } from '../evidence/weigh.ts';
+import type { Finding } from '../evidence/claim.ts';
 import { createFacts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { worktreeFolder } from '../places.ts';

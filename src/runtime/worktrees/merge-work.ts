@@ -13,8 +13,8 @@ import { ownEnvironment, ownGitDir, type PrivateWorktree, removePrivate } from '
 import { baseRef, runRef } from '../../workspace/run-refs.ts';
 import { RUNTIME } from '../actor.ts';
 import { taskMessage } from '../child.ts';
+import type { Finding } from '../evidence/claim.ts';
 import { lookAgain } from '../evidence/look-again.ts';
-import type { Finding } from '../evidence/weigh.ts';
 import { createFacts } from '../facts.ts';
 import { takeBack } from '../graph-report.ts';
 import type { Host } from '../host.ts';

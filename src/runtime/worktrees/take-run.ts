@@ -12,7 +12,7 @@ import { ownGitDir, type PrivateWorktree } from '../../workspace/private-worktre
 import { runRef } from '../../workspace/run-refs.ts';
 import { type Taken, takeWork } from '../../workspace/take-work.ts';
 import { slugOf } from '../../workspace/worktree.ts';
-import type { Finding } from '../evidence/weigh.ts';
+import type { Finding } from '../evidence/claim.ts';
 import { createFacts, type Facts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { failureOf, isStoreFailure } from '../work.ts';

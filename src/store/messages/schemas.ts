@@ -111,6 +111,7 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     code: text.optional(),
     findings: texts.optional(),
     supervisor: part.supervisor.optional(),
+    unverified: z.literal('review').optional(),
     final: flag.optional(),
     repeats: count.optional(),
   }),

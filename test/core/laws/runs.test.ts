@@ -182,7 +182,7 @@ describe('the verdict', () => {
         type: 'task.transitioned',
         task: of,
         run,
-        detail: { from: 'review', to: 'done', evidence: 'nothing against it' },
+        detail: { from: 'review', to: 'done', evidence: 'unverified' },
       },
     ]);
     expect(world.ask({ type: 'run.judge', run, passed: true }, RUNTIME)).toEqual({ kind: 'same', about: [of] });
