@@ -5,6 +5,7 @@ import { aop1Prompt } from './aop1/prompt.ts';
 import { policyOf } from './aop2/policy.ts';
 import { renderTask, toV1Prompt } from './aop2/prompt.ts';
 import type { TaskMessage } from './aop2/schema.ts';
+import { stripControls } from './text/clean.ts';
 
 /** The type of a task, which decides how long its report may be and what goes into its details. */
 export const taskTypeOfTask = ({ task }: TaskMessage): TaskType =>
@@ -18,12 +19,31 @@ export interface PromptOptions {
 export function agentPrompt(message: TaskMessage, { detailsFile = null }: PromptOptions = {}): string {
   const report = aop1Prompt({ detailsFile, taskType: taskTypeOfTask(message) });
   // An agent that does not speak 2.x gets the prompt that says what it leaves out.
-  const task = speaksV2(message) ? renderTask(message).text : toV1Prompt(message).text;
+  const task = speaksV2(message) ? `${renderTask(message).text}\n\n${origin(message)}` : toV1Prompt(message).text;
   return `${task}\n\n${limits(message)}\n\n${report}\n`;
 }
 
 const speaksV2 = ({ target }: TaskMessage): boolean =>
   target.capabilities?.aop_versions_supported?.some((version) => version.startsWith('2.')) ?? true;
+
+/** Where the task comes from. The agent needs the session and the attempt to answer with a RESPONSE of its own. */
+function origin({ session, task, orchestration_metadata: notes = {} }: TaskMessage): string {
+  const said = [
+    ['Session', session.session_id],
+    ['Session begun', session.created_at],
+    ['Orchestrator', session.orchestrator],
+    ['Sent by', session.origin],
+    ['Attempt', (task.attempt ?? 1) > 1 ? String(task.attempt) : null],
+    ['Asked for by', notes.initiator],
+    ['Written by', notes.spec_author],
+    ['Tags', notes.tags?.join(', ')],
+    ['Notes', notes.notes],
+  ];
+  const lines = said.flatMap(([name, value]) =>
+    value == null || value === '' ? [] : [`- ${name}: ${stripControls(value).replace(/\s+/g, ' ').trim()}`],
+  );
+  return ['Where this task comes from:', ...lines].join('\n');
+}
 
 /** What holds for the run, as it will be enforced: after precedence, defaults and the stricter of two statements. */
 function limits(message: TaskMessage): string {

@@ -340,7 +340,7 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
       events.some(({ type, detail }) => type === 'delegation.accepted' && detail?.['agent'] === by),
     );
     if (isTold) return accepted(child.id, [], `${by} has accepted ${child.id} before`);
-    const detail = { ...originOf(said), agent: by, parentId: child.parentId };
+    const detail = { ...originOf(said), agent: by, parentId: child.parentId, ...wordsIn(payload) };
     return accepted(child.id, await note(options, said, 'delegation.accepted', about, detail, messageId));
   }
   const reason =
@@ -360,10 +360,16 @@ export async function takeHandoffAnswer(options: RouterOptions, said: Said, chil
     events.push(...committed(await store.send({ message, by: sender.actor })));
   }
   if (child.status === to && events.length === 0) return accepted(child.id, [], `${child.id} is ${to} already`);
-  const detail = { ...originOf(said), agent: by, parentId: child.parentId, reason, to };
+  const detail = { ...originOf(said), agent: by, parentId: child.parentId, ...wordsIn(payload), reason, to };
   const rejected = await note(options, said, 'delegation.rejected', about, detail, messageId);
   return accepted(child.id, [...events, ...rejected]);
 }
+
+/** What it says beside its answer. */
+const wordsIn = ({ reason, notes }: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> => ({
+  ...(typeof reason === 'string' ? { reason } : {}),
+  ...(typeof notes === 'string' ? { notes } : {}),
+});
 
 /** An aop2 TASK: of a run a child, of anybody else a task. */
 export async function takeTask(options: RouterOptions, said: Said, own: Task | null): Promise<Answered> {

@@ -91,6 +91,18 @@ export function originOf({ message, sender }: Said): Record<string, unknown> {
     channel: sender.channel,
     ...(sender.agent === null ? {} : { agent: sender.agent }),
     ...(id === undefined ? {} : { messageId: id }),
+    ...(message.dialect === 'aof' ? headOf(message.value, sender) : {}),
+  };
+}
+
+/** When it says that it was sent, and the name that it gives itself where the channel knows another: that one counts. */
+function headOf(value: unknown, { agent }: Sender): Record<string, unknown> {
+  const { sentAt, fromAgent, payload } = isFields(value) ? value : {};
+  const names = [fromAgent, isFields(payload) ? payload['agentId'] : undefined];
+  const claimed = agent === null ? undefined : names.find((name) => typeof name === 'string' && name !== agent);
+  return {
+    ...(typeof sentAt === 'string' ? { sentAt } : {}),
+    ...(claimed === undefined ? {} : { claimedAgent: claimed }),
   };
 }
 

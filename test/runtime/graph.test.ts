@@ -10,6 +10,7 @@ import { detect } from '../../src/protocol/detect.ts';
 import { answerQuestion } from '../../src/runtime/answers.ts';
 import { taskMessage } from '../../src/runtime/child.ts';
 import { applyGraph, speakerOf } from '../../src/runtime/graph-report.ts';
+import { answerParts } from '../../src/runtime/host-answers.ts';
 import { loadNode } from '../../src/runtime/loading.ts';
 import { logFolder } from '../../src/runtime/places.ts';
 import { finishRollback, recover } from '../../src/runtime/recovery.ts';
@@ -412,6 +413,20 @@ describe('doubt', () => {
     },
   );
 
+  test('Baton dies, and what the run claims does not hold: approving it brings its node and its handoff back', async () => {
+    const said = `${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`;
+    const { world, task, end } = await died('command', said, ['never-made.txt']);
+    await end();
+    expect(await world.store.find(task)).toMatchObject({ status: 'review', verdict: 'contradicted' });
+    expect((await nodeOf(world, 'a_1')).stale).not.toBeNull();
+    const word = { id: task, status: 'approved' } as const;
+    await answerQuestion(answerParts(world.host), word, { kind: 'person', name: 'ann' });
+    expect((await world.store.find(task))?.status).toBe('done');
+    expect(await nodeOf(world, 'a_1')).toMatchObject({ stale: null, ready: true });
+    const stages = (await tasks(world)).filter(({ metadata }) => metadata['stage'] === 'two');
+    expect(stages.map(({ status }) => status)).toEqual(['cancelled', 'ready']);
+  });
+
   test('Baton dies when a block was cut off, or refused at the socket: nothing is written, and it is not done', async () => {
     const { world, task, end } = await died('command', nodeText({ id: 'a_1' }).replace('[/GRAPH_UPDATE]', ''));
     await end();
@@ -443,7 +458,7 @@ describe('doubt', () => {
   });
 
   /** A run that has printed a text and said by its socket that it is done, and whose Baton is no more. */
-  async function died(kind: 'command' | 'claude', text: string) {
+  async function died(kind: 'command' | 'claude', text: string, expected: readonly string[] = []) {
     const world = await makeWorld({
       config: {
         agents: {
@@ -454,7 +469,8 @@ describe('doubt', () => {
       },
     });
     world.script('claude', '#!/bin/sh\n');
-    const [added] = await world.add(taskOf(world, { agent: 'one' }));
+    const outputs = expected.map((path) => ({ type: 'FILE', path }));
+    const [added] = await world.add(taskOf(world, { agent: 'one', task: { expected_outputs: outputs } }));
     const { id = '' } = added ?? {};
     const by = { kind: 'runtime', name: 'baton' } as const;
     const supervisor = { pid: 2 ** 30, started: 'gone' };

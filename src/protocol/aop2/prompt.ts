@@ -71,15 +71,15 @@ function phase(item: Reader): string {
   const title = [item.text('phase_id'), item.text('label')].filter((part) => part !== null).join(', ');
   const order = item.scalar('phase_order');
   const lines = item.items('checkpoints').map((checkpoint) => {
-    const artifacts = checkpoint.items('expected_artifacts').map((artifact) => {
-      artifact.text('type');
-      return artifact.text('path') ?? '?';
-    });
+    const artifacts = checkpoint
+      .items('expected_artifacts')
+      .map((artifact) => `${artifact.text('path') ?? '?'}${note(artifact.text('type'), artifact.text('status'))}`);
     const needs = artifacts.length > 0 ? `, needs ${artifacts.join(', ')}` : '';
     const recovery = checkpoint.text('recovery_strategy');
     const then = recovery === null ? '' : `, else ${recovery}`;
-    checkpoint.text('status');
-    return `  - ${oneLine(checkpoint.text('checkpoint_id') ?? '?')}${note(checkpoint.text('description'))}${needs}${checkedBy(checkpoint)}${then}`;
+    const status = checkpoint.text('status');
+    const soFar = status === null || status === 'PENDING' ? '' : `, ${oneLine(status)} so far`;
+    return `  - ${oneLine(checkpoint.text('checkpoint_id') ?? '?')}${note(checkpoint.text('description'))}${needs}${checkedBy(checkpoint)}${then}${soFar}`;
   });
   const objective = item.text('objective');
   const first = `${order === null ? '' : `${order}. `}${oneLine(title)}${objective === null ? '' : `: ${oneLine(objective)}`}`;
