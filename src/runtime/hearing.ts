@@ -11,15 +11,9 @@ import { withinLimit } from '../protocol/aop1/too-long.ts';
 import { isReport } from '../protocol/dialects.ts';
 import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import type { Ear } from './live-runs.ts';
+import { NO_PROGRESS, type Progress, progressOf } from './progress.ts';
 import { asRailsSay } from './response/said.ts';
 import { createGraphEar, isOfGraph, type SaidGraph } from './said-graph.ts';
-
-export interface Progress {
-  readonly percentage: number | null;
-  readonly phase: string | null;
-  readonly checkpoint: string | null;
-  readonly message: string | null;
-}
 
 /** A report with what is wrong with it in the eyes of its task. */
 export interface Heard {
@@ -150,18 +144,15 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
 
   const event = (message: Found): void => {
     const said = message.value as aop2.EventMessage;
-    if (said.event === 'HEARTBEAT') {
-      onProgress(progress(said.progress_percentage, said.current_phase, said.current_checkpoint, undefined));
-    } else if (said.event === 'PROGRESS_UPDATE') {
-      const { percentage, current_phase, current_checkpoint, message: words } = said.progress ?? {};
-      onProgress(progress(percentage, current_phase, current_checkpoint, words));
-    } else refuse(message, `a run takes reports and signs of progress here, not a ${said.event}`);
+    const progress = progressOf(said);
+    if (progress !== null) onProgress(progress);
+    else refuse(message, `a run takes reports and signs of progress here, not a ${said.event}`);
   };
 
   const status = (value: unknown): void => {
     const payload = isFields(value) && isFields(value['payload']) ? value['payload'] : {};
     const text = [payload['progress'], payload['notes']].find((item) => typeof item === 'string');
-    onProgress(progress(undefined, undefined, undefined, text as string | undefined));
+    onProgress({ ...NO_PROGRESS, message: (text as string | undefined) ?? null });
   };
 
   const pause = (): void => {
@@ -232,15 +223,3 @@ export function runNamed(value: unknown): string | null {
 }
 
 const isSign = ({ event }: aop2.EventMessage): boolean => event === 'HEARTBEAT' || event === 'PROGRESS_UPDATE';
-
-const progress = (
-  percentage: number | undefined,
-  phase: string | undefined,
-  checkpoint: string | undefined,
-  message: string | undefined,
-): Progress => ({
-  percentage: percentage ?? null,
-  phase: phase ?? null,
-  checkpoint: checkpoint ?? null,
-  message: message ?? null,
-});

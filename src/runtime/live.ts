@@ -4,9 +4,9 @@ import type { Run, Task } from '../core/task.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Facts } from './facts.ts';
-import type { Progress } from './hearing.ts';
 import type { Host, Live } from './host.ts';
 import { NOTHING_USED } from './meter.ts';
+import type { Progress } from './progress.ts';
 
 export interface LiveRun {
   update(fields: Partial<Live>): void;

@@ -1,6 +1,7 @@
 /** aop2 EVENTs from outside: signs of life and of progress, and a new priority. The others are the runtime's own to say. */
 import { isRunning, type Task, type TaskPriority } from '../core/task.ts';
 import type { EventMessage } from '../protocol/aop2/schema.ts';
+import { progressOf, saysProgress } from './progress.ts';
 import { isPerson } from './route-who.ts';
 import {
   type Answered,
@@ -33,22 +34,10 @@ export async function takeSign(options: RouterOptions, told: Told, said: Said, t
     ear.hear(said.message);
     return accepted(task.id, []);
   }
-  const event = said.message.value as EventMessage;
-  if (event.event !== 'PROGRESS_UPDATE') return accepted(task.id, []);
-  const { percentage, current_phase, current_checkpoint, message } = event.progress ?? {};
+  const progress = progressOf(said.message.value as EventMessage);
+  if (progress === null || !saysProgress(progress)) return accepted(task.id, []);
   const write = (): Promise<readonly string[]> =>
-    note(
-      options,
-      said,
-      'run.progress',
-      { task: task.id, run: run.id },
-      {
-        percentage: percentage ?? null,
-        phase: current_phase ?? null,
-        checkpoint: current_checkpoint ?? null,
-        message: message ?? null,
-      },
-    );
+    note(options, said, 'run.progress', { task: task.id, run: run.id }, { ...progress });
   return coalesce(options, told, run.id, write, task.id);
 }
 

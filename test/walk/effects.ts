@@ -139,6 +139,91 @@ const TASK: Readonly<Record<string, Shown>> = {
   'orchestration_metadata.notes': PROMPT,
 };
 
+const KEPT: Shown = 'runtime/response.test.ts: nothing is dropped and nothing of Baton’s is overwritten';
+const MEASURED: Shown =
+  'runtime/evidence.test.ts: who it was, what it cost and when is told by Baton, not by the agent';
+const COST: Shown =
+  'runtime/response.test.ts: counts where nothing was measured: in the task, the RESPONSE and the totals';
+const OWN: Shown = 'runtime/response.test.ts: on standard output: another %s';
+
+const RESPONSE: Readonly<Record<string, Shown>> = {
+  aop_version: DECODED,
+  schema_version: HEADER,
+  protocol_family: HEADER,
+  message_type: HEADER,
+  session_id: OWN,
+  task_id: OWN,
+  'agent.name': MEASURED,
+  'agent.provider': MEASURED,
+  'agent.model': MEASURED,
+  'task_status.state': 'runtime/response.test.ts: COMPLETED without a final signal is done where none is required',
+  'task_status.final_signal':
+    'runtime/response.test.ts: COMPLETED without a final signal is done where none is required',
+  'task_status.message': KEPT,
+  'execution_summary.summary':
+    'runtime/contract.test.ts: a report in %s is heard, on standard output and on the socket',
+  'execution_summary.actions': KEPT,
+  'execution_summary.output_artifacts[].type': CLAIMED,
+  'execution_summary.output_artifacts[].path': CLAIMED,
+  'execution_summary.output_artifacts[].hash': CLAIMED,
+  'execution_summary.output_artifacts[].status': CLAIMED,
+  'execution_summary.output_artifacts[].size_bytes': CLAIMED,
+  'execution_summary.warnings': KEPT,
+  'execution_summary.errors': KEPT,
+  'checkpoint_results[].checkpoint_id': KEPT,
+  'checkpoint_results[].status': KEPT,
+  'checkpoint_results[].validation_output': KEPT,
+  'checkpoint_results[].evidence': KEPT,
+  'checkpoint_results[].notes': KEPT,
+  error_details: 'runtime/response.test.ts: %s is not tried again',
+  'timing.started_at': MEASURED,
+  'timing.completed_at': MEASURED,
+  'timing.duration_seconds': MEASURED,
+  'timing.retries_attempted': MEASURED,
+  'cost_tracking.estimated_cost_usd': 'runtime/response.test.ts: an estimate counts where it says no more',
+  'cost_tracking.actual_cost_usd': COST,
+  'cost_tracking.tokens_input': COST,
+  'cost_tracking.tokens_output': COST,
+  'cost_tracking.model_pricing_tier': KEPT,
+  'progress_log.last_progress_event_at': KEPT,
+  'progress_log.progress_percentage': KEPT,
+};
+
+const SIGN: Shown = 'walk/run-fields.test.ts: what a sign of life says is in the record of its run';
+const WRITTEN: Shown = 'cli/events-aop2.test.ts: TO BE NAMED';
+
+const EVENT: Readonly<Record<string, Shown>> = {
+  aop_version: DECODED,
+  schema_version: HEADER,
+  protocol_family: HEADER,
+  message_type: HEADER,
+  timestamp: SIGN,
+  event: 'runtime/router.test.ts: signs of life renew the lease and are no records; progress is one, now and then',
+  session_id: SIGN,
+  task_id: SIGN,
+  agent: SIGN,
+  progress_percentage: SIGN,
+  current_phase: SIGN,
+  current_checkpoint: SIGN,
+  'progress.percentage': SIGN,
+  'progress.current_phase': SIGN,
+  'progress.current_checkpoint': SIGN,
+  'progress.message': SIGN,
+  'progress.estimated_time_remaining_seconds': SIGN,
+  old_priority: WRITTEN,
+  new_priority:
+    'runtime/router.test.ts: a new priority from a person, and from who delegated it; not from its own agent',
+  reason: WRITTEN,
+  escalated_by: WRITTEN,
+  trigger: WRITTEN,
+  'artifacts_rolled_back[].path': WRITTEN,
+  'artifacts_rolled_back[].restored_from': WRITTEN,
+  'artifacts_rolled_back[].status': WRITTEN,
+  'artifacts_rolled_back[].error': WRITTEN,
+  validation_error: WRITTEN,
+  input_preview: WRITTEN,
+};
+
 const STAGE: Shown =
   'runtime/graph.test.ts: bug-brief → senior-developer → test-engineer, by reference, from one brief to the end';
 const FLOW: Shown = 'runtime/graph.test.ts: less sure than 90 %: a question, the task waits, and no next stage';
@@ -218,6 +303,8 @@ const parties: Readonly<Record<string, Shown>> = {
 
 export const EFFECTS: Readonly<Record<MessageName, Readonly<Record<string, Shown>>>> = {
   TASK,
+  RESPONSE,
+  EVENT,
   OUTPUT,
   GRAPH_UPDATE,
   'handoff.request': {

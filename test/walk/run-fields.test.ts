@@ -1,7 +1,7 @@
 /** What fields do that no other test is about. */
 import { expect, test } from 'vitest';
 import { nodeOf, nodeText, outputText, tasks, worldOf } from '../runtime/graph-world.ts';
-import { aof, as, NOBODY, ofRun } from '../runtime/messages.ts';
+import { aof, as, event, NOBODY, ofRun } from '../runtime/messages.ts';
 import { print } from '../runtime/small-agents.ts';
 import { makeWorld, reportText, sh, taskOf, type World } from '../runtime/world.ts';
 
@@ -16,7 +16,10 @@ test('an expected artifact that is to be DELETED must be gone', async () => {
   const world = await makeWorld({
     config: { agents: { keeps: sh(print(reportText())), removes: sh(`rm old.txt; ${print(reportText())}`) } },
   });
-  const checkpoint = { checkpoint_id: 'C', expected_artifacts: [{ type: 'FILE', path: 'old.txt', status: 'DELETED' }] };
+  const checkpoint = {
+    checkpoint_id: 'C',
+    expected_artifacts: [{ type: 'FILE', path: 'old.txt', status: 'DELETED' as const }],
+  };
   const of = (agent: string) => taskOf(world, { agent, phases: [{ phase_id: 'P', checkpoints: [checkpoint] }] });
   world.write('old.txt', 'old');
   const kept = await world.run(of('keeps'));
@@ -101,7 +104,8 @@ test('the head of an aof message is held to what the channel knows', async () =>
     aof('handoff.request', id, { acceptanceCriteria: ['c'], ...payload }, head);
   expect(await answer(request({ toAgent: 'emma' }, { toAgent: 'qa' }))).toBe('rejected');
   expect(await answer(request({ parentTaskId: 'TASK-2020-01-01-001' }, {}))).toBe('rejected');
-  expect(await answer(request({ fromAgent: 'root' }, { toAgent: 'qa', parentTaskId: id }))).toBe('accepted');
+  const anew = { taskId: 'TASK-2026-02-09-061', toAgent: 'qa', parentTaskId: id };
+  expect(await answer(request({ fromAgent: 'root' }, anew))).toBe('accepted');
   const child = (await tasks(world)).find(({ parentId }) => parentId === id);
   const handoff = JSON.parse((await world.store.text(child?.id ?? '', 'inputs/handoff.json')) ?? '{}') as object;
   expect(handoff).toMatchObject({ fromAgent: 'emma', toAgent: 'qa', parentTaskId: id });
@@ -118,4 +122,27 @@ test.each(['accepted', 'rejected'])('the words of a handoff that is %s are kept 
   const text = aof(`handoff.${answer}`, made?.task ?? '', words, { fromAgent: 'qa', toAgent: 'emma' });
   expect(await world.host.router.take(text, as('qa'))).toMatchObject([{ result: 'accepted' }]);
   expect(await told(world, `delegation.${answer}`)).toMatchObject([words]);
+});
+
+test('what a sign of life says is in the record of its run', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const [heart, news] = [await claimed(world), await claimed(world)];
+  const say = async (text: string, run: string) => (await world.host.router.take(text, ofRun(run, 'emma')))[0]?.result;
+  const session = { session_id: 'test-session', agent: 'emma' };
+  const place = { current_phase: 'P', current_checkpoint: 'C' };
+  expect(await say(event('HEARTBEAT', heart.id, { ...session, progress_percentage: 20, ...place }), heart.run)).toBe(
+    'accepted',
+  );
+  const progress = { percentage: 40, ...place, message: 'at it', estimated_time_remaining_seconds: 90 };
+  expect(await say(event('PROGRESS_UPDATE', news.id, { ...session, progress }), news.run)).toBe('accepted');
+  const where = { phase: 'P', checkpoint: 'C' };
+  expect(await told(world, 'run.progress')).toMatchObject([
+    { percentage: 20, ...where, message: null, remainingSeconds: null },
+    { percentage: 40, ...where, message: 'at it', remainingSeconds: 90 },
+  ]);
+  // One that names another task, another session or no time is not taken.
+  for (const wrong of [{ task_id: heart.id }, { session_id: 'other' }, { timestamp: 'now' }, { agent: undefined }])
+    expect(await say(event('HEARTBEAT', news.id, { ...session, ...wrong }), news.run), JSON.stringify(wrong)).toBe(
+      'rejected',
+    );
 });
