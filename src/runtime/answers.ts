@@ -13,7 +13,7 @@ import type { Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { newId } from '../process/new-id.ts';
 import { type AnswerStatus, meantBy } from './answer-meaning.ts';
-import { approveHeldBack } from './held-graph.ts';
+import { approveHeldBack, type LetGo } from './held-graph.ts';
 import { needsNoAnswer, openQuestions } from './open-questions.ts';
 import { asksPerson, type InboxItem, itemOfQuestion, itemOfTask, waitingFor } from './people-inbox.ts';
 import { stageAfter } from './stage-task.ts';
@@ -151,10 +151,8 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
     !isSelfAsked &&
     (await openQuestions(store)).every((other) => other.task !== before.id || other.id === id);
   // A no to another of its questions may still come: then nothing of it is to be in the user's branch.
-  if (status === 'approved' && isLast) {
-    await applyHeldFirst(parts, before);
-    await mergeFirst(parts, before);
-  }
+  const held = status === 'approved' && isLast ? await applyHeldFirst(parts, before) : null;
+  if (status === 'approved' && isLast) await mergeFirst(parts, before);
   if (before !== undefined && status !== 'rejected') await keepAgent(store, before, by);
   const last = await store.lastRecord();
   const answer = await send(store, by, {
@@ -175,9 +173,9 @@ async function toQuestion(parts: AnswerParts, question: Question, word: PersonsW
     answer: { ...said, at: isoTime(said.at) },
     output: await outputOf(store, last, id),
     task,
-    made: answer.tasks.filter((one) => one.id !== before?.id),
-    nodes: answer.nodes ?? [],
-    events: (answer.events ?? []).map(({ type }) => type),
+    made: [...(held?.made ?? []), ...answer.tasks.filter((one) => one.id !== before?.id)],
+    nodes: [...(held?.nodes ?? []), ...(answer.nodes ?? [])],
+    events: [...(held?.events ?? []), ...(answer.events ?? []).map(({ type }) => type)],
   };
 }
 
@@ -222,10 +220,9 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   const item = (await itemNow(store, task.id)) ?? itemOfTask(task);
   const { status, text, comment } = meantBy(item.kind, item.options, word);
   const isToBeDone = task.status === 'review' && status === 'approved';
-  if (isToBeDone) {
-    await applyHeldFirst(parts, task);
-    await mergeFirst(parts, task);
-  } else if (status !== 'rejected') await keepAgent(store, task, by);
+  const held = isToBeDone ? await applyHeldFirst(parts, task) : null;
+  if (isToBeDone) await mergeFirst(parts, task);
+  else if (status !== 'rejected') await keepAgent(store, task, by);
   const sources: string[] = [];
   for await (const node of store.nodes({ task: task.id })) if (sources.length < MOST_SOURCES) sources.push(node.id);
   const last = await store.lastRecord();
@@ -245,8 +242,9 @@ async function toTask(parts: AnswerParts, task: Task, word: PersonsWord, by: Act
   const [node = null] = answer.nodes ?? [];
   const said = { status, text, comment, by: by.name, at: isoTime(parts.now()), node: node?.id ?? null };
   const output = await outputOf(store, last, task.id);
-  const events = (answer.events ?? []).map(({ type }) => type);
-  return { item, answer: said, output, task: after, made: [], nodes: node === null ? [] : [node], events };
+  const events = [...(held?.events ?? []), ...(answer.events ?? []).map(({ type }) => type)];
+  const nodes = [...(held?.nodes ?? []), ...(node === null ? [] : [node])];
+  return { item, answer: said, output, task: after, made: held?.made ?? [], nodes, events };
 }
 
 /** Whoever asked gets the answer: a task that anybody may take goes back to the one who had it. */
@@ -278,10 +276,11 @@ async function notWaiting(store: Store, task: Task): Promise<BatonError> {
 const MOST_SOURCES = 50;
 
 /** What its run handed on goes on with the approval. Where that asks for a word of its own, the task waits for it. */
-async function applyHeldFirst(parts: AnswerParts, task: Task): Promise<void> {
-  const open = await approveHeldBack(parts, task);
+async function applyHeldFirst(parts: AnswerParts, task: Task): Promise<LetGo> {
+  const applied = await approveHeldBack(parts, task);
+  const open = applied.questions;
   const [first] = open;
-  if (first === undefined) return;
+  if (first === undefined) return applied;
   const asked = open.map(({ id, question }) => `${id}: ${question}`).join('; ');
   const sentence = `${task.id} is not done: what it hands on is in the graph now, and a person is asked about it: ${asked}`;
   throw new BatonError('E_HELD_BACK', sentence, `try: baton approve ${first.id}`);

@@ -5,11 +5,13 @@
 import { BatonError } from '../core/errors.ts';
 import { parseJson } from '../core/fields.ts';
 import { heldMark, isHeldBack } from '../core/laws/held-graph.ts';
+import type { Node } from '../core/node.ts';
 import type { Question } from '../core/question.ts';
 import type { Store } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
 import { type Applied, applyGraph, saysNothing, speakerOf } from './graph-report.ts';
+import { committed } from './routed.ts';
 import type { SaidGraph } from './said-graph.ts';
 import type { StageParts } from './stage-task.ts';
 
@@ -48,10 +50,20 @@ export async function applyHeldBack(parts: StageParts, task: Task): Promise<Appl
   return applyGraph(parts, kept, speakerOf(task, run));
 }
 
-/** For a person who approves the task: throws the gap, and then nothing was changed. The questions that are open about it now. */
-export async function approveHeldBack(parts: StageParts, task: Task): Promise<readonly Question[]> {
+/** What came of it. */
+export interface LetGo {
+  /** Those that are open about it now. */
+  readonly questions: readonly Question[];
+  /** The tasks of the next stages. */
+  readonly made: readonly Task[];
+  readonly nodes: readonly Node[];
+  readonly events: readonly string[];
+}
+
+/** For a person who approves the task: throws the gap, and then nothing was changed. */
+export async function approveHeldBack(parts: StageParts, task: Task): Promise<LetGo> {
   const applied = await applyHeldBack(parts, task);
-  if (applied.kind === 'none') return [];
+  if (applied.kind === 'none') return { questions: [], made: [], nodes: [], events: [] };
   if (applied.kind === 'refused') {
     const { code, message } = applied.refusal;
     const hint = `put that right and approve it again, or have it done once more: baton changes ${task.id} TEXT`;
@@ -61,5 +73,11 @@ export async function approveHeldBack(parts: StageParts, task: Task): Promise<re
       hint,
     );
   }
-  return applied.questions.filter(({ answer }) => answer === null);
+  const { answer, next } = applied;
+  return {
+    questions: applied.questions.filter((question) => question.answer === null),
+    made: next,
+    nodes: answer.nodes ?? [],
+    events: committed(answer),
+  };
 }

@@ -31,8 +31,10 @@ describe('approving a task whose evidence failed', () => {
   test('applies its nodes and its handoff, and the next stage starts', async () => {
     const { world, ran, id } = await unproven(`${nodeText({ id: 'a_1' })}\n${outputText('a_1', 'two')}`);
     expect(ran.told('graph.held')).toMatchObject([{ blocks: 1, node: 'a_1' }]);
-    const { task } = await approve(world, id);
+    const { task, made, nodes: written } = await approve(world, id);
     expect(task?.status).toBe('done');
+    expect(made.map(({ metadata }) => metadata['stage'])).toEqual(['two']);
+    expect(written.map((node) => node.id)).toContain('a_1');
     expect(await nodeOf(world, 'a_1')).toMatchObject({ task: id, run: ran.task.run?.id, stale: null });
     expect(await stagesOf(world)).toEqual(['two']);
   });
