@@ -66,7 +66,7 @@ export async function approveHeldBack(parts: StageParts, task: Task): Promise<Le
   if (applied.kind === 'none') return { questions: [], made: [], nodes: [], events: [] };
   if (applied.kind === 'refused') {
     const { code, message } = applied.refusal;
-    const hint = `put that right and approve it again, or have it done once more: baton changes ${task.id} TEXT`;
+    const hint = `put that right and approve it again, or have it done once more: baton changes ${task.id} --comment TEXT`;
     throw new BatonError(
       code,
       `${task.id} is not approved, since what it hands on cannot be applied: ${message}`,

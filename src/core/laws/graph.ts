@@ -89,7 +89,18 @@ const isPersons = ({
   createdBy,
   outputType,
 }: Partial<Pick<Node, 'type' | 'createdBy' | 'outputType'>>): boolean =>
-  type === 'Approval' || createdBy === 'user' || createdBy === 'baton' || outputType === 'approval';
+  looksLike(type, 'approval') ||
+  looksLike(createdBy, 'user') ||
+  looksLike(createdBy, 'baton') ||
+  outputType === 'approval';
+
+/** Whether a reader could take a name for another one: by its case, its blanks, its invisible marks or its wide letters. */
+const looksLike = (name: string | undefined, other: string): boolean =>
+  name !== undefined &&
+  name
+    .normalize('NFKC')
+    .replace(/[\s\p{Cf}\p{Cc}]/gu, '')
+    .toLowerCase() === other;
 
 const onlyPersons = (id: string, who: string): Decision =>
   refused(

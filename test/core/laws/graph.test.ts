@@ -151,6 +151,10 @@ describe('who may write', () => {
     expect(no(world, apply([update('a')]), AGENT)).toBe('E_PERMISSION_DENIED');
     world.ok(apply([node('b')]), AGENT);
     expect(no(world, apply([update('b', { createdBy: 'user' })]), AGENT)).toBe('E_PERMISSION_DENIED');
+    // Nor a name that only looks like a person's.
+    for (const createdBy of ['user ', 'User', 'ｕｓｅｒ', 'us\u200ber', ' BATON'])
+      expect(no(world, apply([update('b', { createdBy })]), AGENT), createdBy).toBe('E_PERMISSION_DENIED');
+    world.ok(apply([update('b', { createdBy: 'user-story-writer' })]), AGENT);
   });
 
   test('an agent reads the nodes of every session and writes those of its own', () => {
