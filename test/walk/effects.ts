@@ -190,7 +190,10 @@ const RESPONSE: Readonly<Record<string, Shown>> = {
 };
 
 const SIGN: Shown = 'walk/run-fields.test.ts: what a sign of life says is in the record of its run';
-const WRITTEN: Shown = 'cli/events-aop2.test.ts: TO BE NAMED';
+const ROLLED_BACK: Shown = 'runtime/rollback.test.ts: a snapshot that cannot be restored is told, and kept';
+const FALLBACK: Shown = 'protocol/aop2/prompt.test.ts: emits a valid VERSION_FALLBACK';
+const PRIORITY: Shown =
+  'runtime/router.test.ts: a new priority from a person, and from who delegated it; not from its own agent';
 
 const EVENT: Readonly<Record<string, Shown>> = {
   aop_version: DECODED,
@@ -210,18 +213,18 @@ const EVENT: Readonly<Record<string, Shown>> = {
   'progress.current_checkpoint': SIGN,
   'progress.message': SIGN,
   'progress.estimated_time_remaining_seconds': SIGN,
-  old_priority: WRITTEN,
+  old_priority: PRIORITY,
   new_priority:
     'runtime/router.test.ts: a new priority from a person, and from who delegated it; not from its own agent',
-  reason: WRITTEN,
-  escalated_by: WRITTEN,
-  trigger: WRITTEN,
-  'artifacts_rolled_back[].path': WRITTEN,
-  'artifacts_rolled_back[].restored_from': WRITTEN,
-  'artifacts_rolled_back[].status': WRITTEN,
-  'artifacts_rolled_back[].error': WRITTEN,
-  validation_error: WRITTEN,
-  input_preview: WRITTEN,
+  reason: PRIORITY,
+  escalated_by: PRIORITY,
+  trigger: ROLLED_BACK,
+  'artifacts_rolled_back[].path': ROLLED_BACK,
+  'artifacts_rolled_back[].restored_from': ROLLED_BACK,
+  'artifacts_rolled_back[].status': ROLLED_BACK,
+  'artifacts_rolled_back[].error': ROLLED_BACK,
+  validation_error: FALLBACK,
+  input_preview: FALLBACK,
 };
 
 const STAGE: Shown =
