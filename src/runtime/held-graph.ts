@@ -11,7 +11,6 @@ import type { Store } from '../core/store.ts';
 import type { Run, Task } from '../core/task.ts';
 import { RUNTIME } from './actor.ts';
 import { type Applied, applyGraph, saysNothing, speakerOf } from './graph-report.ts';
-import { committed } from './routed.ts';
 import type { SaidGraph } from './said-graph.ts';
 import type { StageParts } from './stage-task.ts';
 
@@ -78,6 +77,6 @@ export async function approveHeldBack(parts: StageParts, task: Task): Promise<Le
     questions: applied.questions.filter((question) => question.answer === null),
     made: next,
     nodes: answer.nodes ?? [],
-    events: committed(answer),
+    events: (answer.events ?? []).map(({ type }) => type),
   };
 }

@@ -23,7 +23,7 @@ describe('a TASK as a v1 prompt', () => {
       '- C:/workspace/project-x/tests/test_module_x.py (FILE; New unit tests for module X.), checked by `pytest tests/test_module_x.py` (EXIT_CODE_0)',
     );
     expect(text).toContain(
-      '  - CP-IMPL-001 (module_x.py refactored and compiles.), needs C:/workspace/project-x/src/module_x.py (FILE; UPDATED), checked by `python -m py_compile src/module_x.py` (EXIT_CODE_0), else ABORT',
+      '  - CP-IMPL-001 (module_x.py refactored and compiles.), needs C:/workspace/project-x/src/module_x.py (FILE), checked by `python -m py_compile src/module_x.py` (EXIT_CODE_0), else ABORT',
     );
   });
 
