@@ -5,7 +5,10 @@ export type NetworkLevel = (typeof NETWORK_LEVELS)[number];
 
 export interface Access {
   readonly readPaths: readonly string[];
+  /** What may be written may be read too. */
   readonly writePaths: readonly string[];
+  /** Inputs in a write path that must not change; a write path that lies in one of them is writable nevertheless. */
+  readonly readOnlyPaths?: readonly string[];
   readonly network: NetworkLevel;
 }
 

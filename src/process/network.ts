@@ -135,13 +135,12 @@ const nameOf = (target: Target): string =>
   showTarget(isLoopback(target.host) ? { ...target, host: 'localhost' } : target);
 
 /**
- * Loopback is left to the relay: what listens inside is then reached inside, and the ports that lead outside work for programs which
- * know no proxy as for those which do.
+ * Nothing goes past the proxy, loopback neither: the relay reaches inside what listens inside, and asks outside for the rest. A program that
+ * knows no proxy reaches the ports that config names, under the same numbers.
  */
 function environmentFor(loopback: readonly number[]): Record<string, string> {
   const proxy = `http://127.0.0.1:${proxyPort(loopback)}`;
-  const none = '127.0.0.1,localhost,::1';
-  const env: Record<string, string> = { NO_PROXY: none, no_proxy: none, NODE_USE_ENV_PROXY: '1' };
+  const env: Record<string, string> = { NO_PROXY: '', no_proxy: '', NODE_USE_ENV_PROXY: '1' };
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) {
     env[name] = proxy;
     env[name.toLowerCase()] = proxy;

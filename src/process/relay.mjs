@@ -1,6 +1,7 @@
 /**
- * Runs inside a sandbox that has no network, around the program: it listens on the sandbox's own loopback, leads what comes there to the
- * proxy's unix socket, starts the program, passes signals on, and ends as the program does.
+ * Runs inside a sandbox that has no network, around the program: it is the proxy that programs inside find on loopback, and passes what they
+ * ask for on to Baton's proxy by its unix socket. What is asked of loopback, and listens inside, is reached inside. It starts the program,
+ * passes signals on, and ends as the program does.
  *
  *     node relay.mjs <socket> <proxy port> <loopback ports, with commas> -- <program> <arguments…>
  *
@@ -8,12 +9,17 @@
  */
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
+import { createServer as createProxy, request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
 
 const [socket = '', proxyPort = '', ports = '', , ...command] = process.argv.slice(2);
 /** An answer of the proxy is shorter than this; a longer one is none. */
 const LONGEST_HEAD = 16 * 1024;
+/** Ports of loopback that are this machine's, and not the sandbox's own. */
+const outer = new Set(ports.split(',').filter((text) => text !== ''));
+/** Meant for the proxy, and not for whom it asks. */
+const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'upgrade'];
 
 /** Either side may break off, and takes the other one with it. */
 function join(client, gate) {
@@ -72,8 +78,80 @@ function listen(port, host, onClient) {
   });
 }
 
-await listen(Number(proxyPort), '127.0.0.1', (client) => join(client, open(client)));
-for (const port of ports.split(',').filter((text) => text !== '')) {
+/** A connection to what listens inside at a port of loopback; null where nothing does. */
+async function reachInside(port) {
+  if (outer.has(port) || port === proxyPort) return null;
+  for (const host of ['127.0.0.1', '::1']) {
+    const found = await new Promise((settle) => {
+      const socket = connect({ host, port: Number(port), allowHalfOpen: true });
+      socket.once('connect', () => settle(socket));
+      socket.once('error', () => settle(null));
+    });
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const isLoopback = (host) => /(^|\.)localhost\.?$|^127\.|^\[?::1\]?$/i.test(host);
+
+/** CONNECT: bytes both ways. Baton's proxy answers for what is outside. */
+async function tunnel(asked, client, head) {
+  client.on('error', () => client.destroy());
+  const [, host = '', port = ''] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(asked.url) ?? [];
+  const inside = isLoopback(host) ? await reachInside(port) : null;
+  if (inside === null) {
+    const gate = open(client);
+    gate.write(`CONNECT ${asked.url} HTTP/1.1\r\nhost: ${asked.url}\r\n\r\n`);
+    if (head.length > 0) gate.write(head);
+    return join(client, gate);
+  }
+  inside.on('error', () => client.destroy());
+  inside.on('close', () => client.destroy());
+  client.on('close', () => inside.destroy());
+  client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  if (head.length > 0) inside.write(head);
+  join(client, inside);
+}
+
+/** `GET http://host/path`: of what listens inside, else of Baton's proxy, word for word. */
+async function forward(asked, answer) {
+  asked.on('error', () => {});
+  answer.on('error', () => {});
+  const url = URL.canParse(asked.url) ? new URL(asked.url) : null;
+  const inside = url !== null && isLoopback(url.hostname) ? await reachInside(url.port || '80') : null;
+  const headers = { ...asked.headers };
+  for (const name of HOP_BY_HOP) delete headers[name];
+  const way =
+    inside === null
+      ? { socketPath: socket, path: asked.url, headers }
+      : {
+          createConnection: () => inside,
+          path: `${url.pathname}${url.search}`,
+          headers: { ...headers, host: url.host },
+        };
+  const sent = request({ method: asked.method, ...way });
+  answer.once('close', () => sent.destroy());
+  sent.on('error', () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
+  sent.on('response', (got) => {
+    const kept = { ...got.headers };
+    for (const name of HOP_BY_HOP) delete kept[name];
+    answer.writeHead(got.statusCode, kept);
+    answer.flushHeaders();
+    got.once('error', () => answer.destroy());
+    got.pipe(answer);
+  });
+  asked.pipe(sent);
+}
+
+/** The program decides how long an answer may take. */
+const proxy = createProxy({ requestTimeout: 0, headersTimeout: 0 }, (asked, answer) => void forward(asked, answer));
+proxy.on('connect', (asked, client, head) => void tunnel(asked, client, head));
+await new Promise((settle, fail) => {
+  proxy.once('error', fail);
+  proxy.listen(Number(proxyPort), '127.0.0.1', settle);
+  proxy.unref();
+});
+for (const port of outer) {
   const onClient = (client) => throughProxy(client, port);
   await listen(Number(port), '127.0.0.1', onClient).catch((cause) => {
     complain(`port ${port} of 127.0.0.1 cannot be led outside: ${cause.message}`);

@@ -125,13 +125,16 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
   for (const path of SYSTEM) show(path, 'ro-bind', 'system');
   // It may lead to /run, which is empty inside.
   if (spec.network === 'open') show('/etc/resolv.conf', 'ro-bind', 'system');
-  for (const path of neededBy(spec, command, host)) show(path, 'ro-bind', 'system');
 
   const hidden = spec.hide.filter((path) => host.kindOf(path) !== null).map((path) => realPath(path, host).path);
   const isHidden = (path: string): boolean => hidden.some((each) => isBelow(realPath(path, host).path, [each]));
   for (const path of spec.readPaths) if (!isHidden(path)) show(path, 'ro-bind', 'read');
   for (const path of spec.writePaths) if (!isHidden(path)) show(path, 'bind', 'write');
   for (const { path, writable } of spec.binds) show(path, writable ? 'bind' : 'ro-bind', 'bind');
+  const needed = neededBy(spec, command, host);
+  const isWritable = (path: string): boolean => above(realPath(path, host).path, mounts)?.how === 'bind';
+  for (const path of needed.folders.filter((folder) => !isWritable(folder))) show(path, 'ro-bind', 'system');
+  for (const path of needed.programs) show(path, 'ro-bind', 'system');
   for (const at of [...hidden, ...host.secrets]) {
     if (isShown(at, mounts)) put(at, host.kindOf(at) === 'folder' ? 'tmpfs' : 'nothing', 'hide');
   }
@@ -157,19 +160,52 @@ function argumentsOf({ at, how }: Mount): string[] {
   return how === 'bind' || how === 'ro-bind' ? [`--${how}`, at, at] : [`--${how}`, at];
 }
 
-/** The program, the one that is named after its interpreter, and `node` for those that are written for it. */
-function neededBy(spec: SandboxSpec, command: readonly string[], host: Host): string[] {
-  const [program = '', first = ''] = command;
-  const isScript = INTERPRETERS.test(basename(program)) && first.startsWith('/') && host.kindOf(first) === 'file';
-  const programs = [program, ...(isScript ? [first] : [])];
-  const nodes = [host.node, host.find('node')].filter((path) => path !== null);
-  return [
-    // By the way they are called, and by what they need where they really are.
-    ...[...programs, ...nodes],
-    ...programs.map((path) => homeOf(realPath(path, host).path)),
-    ...nodes.map((path) => dirname(dirname(realPath(path, host).path))),
-  ].filter((path) => !isTooMuch(path, spec));
+interface Needed {
+  /** Read-only also where the rest of their folder may be written: what Baton starts next is not for the agent to choose. */
+  readonly programs: readonly string[];
+  /** Shown where nothing else shows them. A folder that may be written stays so. */
+  readonly folders: readonly string[];
 }
+
+/** The program, the one that is named after its interpreter, and `node` for those that are written for it. */
+function neededBy(spec: SandboxSpec, command: readonly string[], host: Host): Needed {
+  const programs = programsOf(command, host);
+  const nodes = [host.node, host.find('node')].filter((path) => path !== null);
+  const isOwn = (path: string): boolean => !isTooMuch(path, spec);
+  return {
+    programs: programs.filter(isOwn),
+    // By the way they are called, and by what they need where they really are.
+    folders: [
+      ...nodes,
+      ...programs.map((path) => homeOf(realPath(path, host).path)).filter((folder) => !isOfTheWork(folder, host)),
+      ...nodes.map((path) => dirname(dirname(realPath(path, host).path))),
+    ].filter(isOwn),
+  };
+}
+
+/** The program of a command, and the script that its interpreter is given. */
+function programsOf([program = '', first = '']: readonly string[], host: Host): readonly string[] {
+  const script = INTERPRETERS.test(basename(program)) && !first.startsWith('-') ? resolve(host.cwd, first) : null;
+  return [program, ...(script !== null && first !== '' && host.kindOf(script) === 'file' ? [script] : [])];
+}
+
+/** The programs of a command that lie in a folder which may be written, and cannot be written themselves. */
+export function heldPrograms(spec: SandboxSpec, command: readonly string[], host: Host): readonly string[] {
+  const real = (path: string): string => realPath(path, host).path;
+  const granted = [...spec.writePaths, ...spec.binds.filter(({ writable }) => writable).map(({ path }) => path)].map(
+    real,
+  );
+  const isOfTheWorkspace = (path: string): boolean => isBelow(path, [real(host.cwd)]) || isBelow(path, granted);
+  return programsOf(command, host)
+    .map(real)
+    .filter((path) => isOfTheWorkspace(path) && !granted.includes(path) && host.kindOf(path) !== null);
+}
+
+/** A folder of the workspace is not shown for the sake of a program in it, but for the packages that the program is made of. */
+const isOfTheWork = (folder: string, host: Host): boolean =>
+  basename(folder) !== 'node_modules' &&
+  host.cwd !== '/' &&
+  (isBelow(folder, [realPath(host.cwd, host).path]) || isBelow(realPath(host.cwd, host).path, [folder]));
 
 /** The outermost `node_modules` that a program lies in, for its packages lie beside it; else its own folder. */
 function homeOf(program: string): string {

@@ -1,9 +1,10 @@
 /** What `sandbox-command.ts` has to know of this machine, and whether bubblewrap works on it. */
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Host, sandboxCommand } from './sandbox-command.ts';
+import { type Host, heldPrograms, sandboxCommand } from './sandbox-command.ts';
+import type { SandboxSpec } from './types.ts';
 import { whereIs } from './where.ts';
 
 /** Beside this file in the library and in the sources; beside the command line in its bundle, of which this file is a part or a chunk. */
@@ -82,6 +83,18 @@ function secretsIn(folder: string, level: number): string[] {
     if (!isOpen) return [path];
     return found.isDirectory() && level < DEEPEST ? secretsIn(path, level + 1) : [];
   });
+}
+
+/** The files that a command is made of and that its sandbox keeps as they are, though they lie in a folder of the work. */
+export function programsHeld(
+  spec: SandboxSpec,
+  [name = '', ...args]: readonly string[],
+  cwd: string,
+  path: string | undefined,
+): readonly string[] {
+  const host = hostFor(cwd, path);
+  const program = name.includes('/') ? resolve(cwd, name) : host.find(name);
+  return program === null ? [] : heldPrograms(spec, [program, ...args], host);
 }
 
 export { type Host, sandboxCommand, wrappersOf } from './sandbox-command.ts';

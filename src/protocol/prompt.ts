@@ -1,5 +1,7 @@
 /** The text that an agent gets for a TASK: what to do, what it may touch, and how to report. */
 
+import { accessLines } from '../core/access.ts';
+import type { Access } from '../core/policy.ts';
 import { type TaskType, taskTypeOf } from './aop1/limits.ts';
 import { aop1Prompt } from './aop1/prompt.ts';
 import { policyOf } from './aop2/policy.ts';
@@ -14,13 +16,15 @@ export const taskTypeOfTask = ({ task }: TaskMessage): TaskType =>
 export interface PromptOptions {
   /** Where the agent writes its full results; null leaves that to the runtime. */
   readonly detailsFile?: string | null;
+  /** The access of the run, and what of it is not enforced; without it, what the TASK says. */
+  readonly access?: { readonly granted: Access; readonly gaps: readonly string[] };
 }
 
-export function agentPrompt(message: TaskMessage, { detailsFile = null }: PromptOptions = {}): string {
+export function agentPrompt(message: TaskMessage, { detailsFile = null, access }: PromptOptions = {}): string {
   const report = aop1Prompt({ detailsFile, taskType: taskTypeOfTask(message) });
   // An agent that does not speak 2.x gets the prompt that says what it leaves out.
   const task = speaksV2(message) ? `${renderTask(message).text}\n\n${origin(message)}` : toV1Prompt(message).text;
-  return `${task}\n\n${limits(message)}\n\n${report}\n`;
+  return `${task}\n\n${limits(message, access)}\n\n${report}\n`;
 }
 
 const speaksV2 = ({ target }: TaskMessage): boolean =>
@@ -46,14 +50,11 @@ function origin({ session, task, orchestration_metadata: notes = {} }: TaskMessa
 }
 
 /** What holds for the run, as it will be enforced: after precedence, defaults and the stricter of two statements. */
-function limits(message: TaskMessage): string {
+function limits(message: TaskMessage, of: PromptOptions['access']): string {
   const { access, budget, delegationAllowed, timeoutSeconds } = policyOf(message);
-  const paths = (list: readonly string[]): string => (list.length === 0 ? 'nothing' : list.join(', '));
   return [
     'Limits:',
-    `- You may read: ${paths(access.readPaths)}`,
-    `- You may write: ${paths(access.writePaths)}`,
-    `- Network: ${access.network}`,
+    ...accessLines(of?.granted ?? access, of?.gaps),
     `- Time: ${timeoutSeconds} seconds`,
     ...(budget.maxCostUsd === null ? [] : [`- Cost: at most ${budget.maxCostUsd} dollars`]),
     ...(budget.maxTokens === null ? [] : [`- Tokens: at most ${budget.maxTokens}`]),

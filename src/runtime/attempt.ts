@@ -10,7 +10,7 @@ import type { ProcessMark } from '../process/identity.ts';
 import { newId } from '../process/new-id.ts';
 import type { Found, Message } from '../protocol/index.ts';
 import { agentActor } from './actor.ts';
-import { bindsOf, dropPlanted } from './binds.ts';
+import { dropPlanted, privateGit } from './binds.ts';
 import { recordClaim } from './claims.ts';
 import { startClocks } from './clocks.ts';
 import { openTally } from './context-budget.ts';
@@ -79,7 +79,7 @@ const MOST_DENIED = 100;
 /** Nothing in the workspace is changed by opening it. */
 export async function openAttempt(given: Supervision): Promise<Attempt> {
   const { host, task, run, live, prepared } = given;
-  const { message, policy, chosen, ready, access, here, budget, price } = prepared;
+  const { message, policy, chosen, ready, access, budget, price } = prepared;
   const { adapter } = chosen;
   const undo: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
@@ -136,7 +136,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       model: chosen.model,
       workspace: ready.workspace,
       access,
-      sandboxed: here.ok,
+      sandboxed: access.sandbox.ok,
       budget,
       resume,
       resumeOnly,
@@ -206,8 +206,6 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
       access,
       mark,
       launch,
-      here,
-      workspace: ready.workspace,
       dir: host.dir,
       git: ready.git,
       // What Baton itself writes there, before every turn, must not be a link by then.
@@ -215,7 +213,7 @@ export async function openAttempt(given: Supervision): Promise<Attempt> {
         { path: folder, writable: false },
         { path: details, writable: true },
         ...(contextFile === null ? [] : [{ path: contextFile, writable: false }]),
-        ...bindsOf(ready),
+        ...privateGit(ready.git),
         ...tools.binds,
         ...(await bindsUpon(host, task)),
       ],

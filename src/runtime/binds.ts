@@ -1,22 +1,16 @@
 /**
- * What a run sees in its sandbox otherwise than its access says: the history of its worktree, files that must not change where the rest may,
- * and of a repository what names programs for git to start outside.
+ * What a run sees in its sandbox otherwise than its access says: the history of its worktree, and of a repository what names
+ * programs for git to start outside.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../core/policy.ts';
 import type { Bind } from '../process/types.ts';
 import type { GitInfo } from '../workspace/git.ts';
-import type { Ready } from '../workspace/preflight.ts';
 import { objectFolders, ownGitDir } from '../workspace/private-worktree.ts';
 
-export const bindsOf = (ready: Ready): readonly Bind[] => [
-  ...privateGit(ready.git),
-  ...lockedInputs(ready).map((path) => ({ path, writable: false })),
-];
-
 /** In a worktree of ours: its own git directory, in which git works fully, and the objects of the user's repository to be read. */
-function privateGit(git: GitInfo | null): readonly Bind[] {
+export function privateGit(git: GitInfo | null): readonly Bind[] {
   if (git === null || git.gitDir !== ownGitDir(git.root)) return [];
   const objects = objectFolders(git.commonDir).filter((folder) => !isWithin(folder, [git.commonDir]));
   return [
@@ -24,13 +18,6 @@ function privateGit(git: GitInfo | null): readonly Bind[] {
     ...objects.map((path) => ({ path, writable: false })),
   ];
 }
-
-/** Files only. Whether a folder has changed is found out afterwards: tools write beside what they read. */
-const lockedInputs = ({ inputs, writePaths }: Ready): readonly string[] =>
-  inputs
-    .filter(({ path, readOnly }) => readOnly && isWithin(path, writePaths) && !writePaths.includes(path))
-    .map(({ path }) => path)
-    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 
 /**
  * An agent may commit, and may not say which programs the git of its user starts: settings, hooks and attributes stay as they are, and so

@@ -84,6 +84,7 @@ export async function workThroughPhases(work: PhaseWork): Promise<Phased> {
   let letters = await unread(host.store, task.session, run.agent);
   const words = {
     message,
+    access: prepared.access,
     detailsFile: join(work.details, 'details.json'),
     hasTools: work.hasTools,
     session: await sessionWords(host.store, task.session),

@@ -1,13 +1,14 @@
 /** All that has to be known and right before a run changes anything. Throws with the code of what is wrong. */
 import { resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
-import type { Access, Budget, Policy } from '../core/policy.ts';
+import type { Budget, Policy } from '../core/policy.ts';
 import { type Estimate, estimate, type Price, priceOf } from '../core/price.ts';
 import type { Task } from '../core/task.ts';
 import { policyOf } from '../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import type { GitInfo } from '../workspace/git.ts';
 import { preflight, type Ready } from '../workspace/preflight.ts';
+import { type RunAccess, runAccess } from './access/run-access.ts';
 import { type Chosen, checkProgram, chooseAgent } from './agents.ts';
 import type { Host } from './host.ts';
 import { type SessionLimit, sessionLimit } from './purse.ts';
@@ -18,9 +19,7 @@ export interface Prepared {
   readonly policy: Policy;
   readonly chosen: Chosen;
   readonly ready: Ready;
-  /** Effective, absolute, symlinks resolved. */
-  readonly access: Access;
-  readonly here: { readonly ok: boolean; readonly reason: string };
+  readonly access: RunAccess;
   readonly budget: Budget;
   /** Of its session, for all of its tasks; null where config has none. */
   readonly limit: SessionLimit | null;
@@ -47,8 +46,7 @@ export async function prepare(host: Host, task: Candidate, message: TaskMessage,
     policy,
     chosen,
     ready,
-    access: { readPaths: ready.readPaths, writePaths: ready.writePaths, network: policy.access.network },
-    here,
+    access: runAccess(ready, policy.access.network, here),
     budget: policy.budget,
     limit: await limitOf(host, task),
     price,

@@ -198,7 +198,7 @@ const notesOf = ({ surroundings, hearing }: Attempt): string[] => [
 /** What may not be written is looked at before and after, where nothing else keeps the agent from writing it. */
 async function censusBefore({ host, prepared }: Supervision, { surroundings }: Attempt): Promise<Census | null> {
   const { ready, access } = prepared;
-  const isKept = surroundings.sandbox !== null && surroundings.widened.length === 0;
+  const isKept = surroundings.sandbox !== null && access.widened.length === 0;
   if (isKept || isWithin(ready.workspace, access.writePaths)) return null;
   return takeCensus(ready.workspace, [host.dir, join(ready.workspace, '.git'), ...access.writePaths]);
 }

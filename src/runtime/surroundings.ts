@@ -4,16 +4,17 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import type { Adapter, AgentConfig, Launch } from '../agents/adapter.ts';
 import type { Config } from '../core/config.ts';
 import { BatonError } from '../core/errors.ts';
 import { type Access, isWithin } from '../core/policy.ts';
 import { openGate } from '../process/network.ts';
 import { runtimeFolders } from '../process/runtime-folder.ts';
-import { probeSandbox } from '../process/sandbox.ts';
+import { probeSandbox, programsHeld } from '../process/sandbox.ts';
 import type { Bind, SandboxSpec } from '../process/types.ts';
 import type { GitInfo } from '../workspace/git.ts';
+import { gapsOf, pathsOf, type RunAccess, type SandboxHere } from './access/run-access.ts';
 import { gitGuards } from './binds.ts';
 import { gitSettings } from './git-settings.ts';
 import { worktreeFolder } from './places.ts';
@@ -24,6 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Enforced {
   readonly sandbox: 'bubblewrap' | 'none';
   readonly network: Access['network'];
+  readonly paths: Readonly<Record<string, unknown>>;
   readonly by: readonly string[];
   readonly missing: readonly string[];
 }
@@ -32,8 +34,6 @@ export interface Surroundings {
   readonly mark: string;
   readonly sandbox: SandboxSpec | null;
   readonly enforced: Enforced;
-  /** Paths that are writable only because what is granted below them does not exist yet. */
-  readonly widened: readonly string[];
   environment(launch: Pick<Launch, 'env' | 'passEnv'>): Record<string, string>;
   /** Whether the proxy sees what the model says of its use. */
   readonly isMetered: boolean;
@@ -43,10 +43,7 @@ export interface Surroundings {
 }
 
 /** Whether a sandbox will be around the agents of this machine; throws where one is required and there is none. */
-export async function sandboxHere(
-  config: Config,
-  adapter: Adapter,
-): Promise<{ readonly ok: boolean; readonly reason: string }> {
+export async function sandboxHere(config: Config, adapter: Adapter): Promise<SandboxHere> {
   const mode = config.defaults.sandbox;
   if (mode === 'off') return { ok: false, reason: 'config.yaml says sandbox: off' };
   const probed: { ok: boolean; reason: string } =
@@ -68,11 +65,9 @@ interface SurroundOptions {
   readonly environment: Environment;
   readonly adapter: Adapter;
   readonly agent: AgentConfig;
-  readonly access: Access;
+  readonly access: RunAccess;
   readonly mark: string;
   readonly launch: Launch | null;
-  readonly here: { readonly ok: boolean; readonly reason: string };
-  readonly workspace: string;
   readonly git: GitInfo | null;
   /** The data folder, which no agent sees. */
   readonly dir: string;
@@ -87,35 +82,33 @@ interface SurroundOptions {
 }
 
 export async function surround(options: SurroundOptions): Promise<Surroundings> {
-  const { access, agent, environment, launch, here, mark } = options;
+  const { access, agent, environment, launch, mark } = options;
   const base = (asked: Pick<Launch, 'env' | 'passEnv'>): Record<string, string> =>
     environmentOf(environment, agent, asked);
-  if (!here.ok || launch === null) {
-    const missing = [`paths and network by a sandbox: ${here.reason}`];
-    if (access.network !== 'FULL') missing.push(`network ${access.network}`);
-    const enforced: Enforced = { sandbox: 'none', network: access.network, by: launch?.enforces ?? [], missing };
+  const told = { network: access.network, paths: pathsOf(access), missing: gapsOf(access) };
+  if (!access.sandbox.ok || launch === null) {
+    const enforced: Enforced = { ...told, sandbox: 'none', by: launch?.enforces ?? [] };
     return {
       mark,
       sandbox: null,
       enforced,
-      widened: [],
       isMetered: false,
       environment: base,
       refusedHosts: () => [],
       close: async () => {},
     };
   }
-  const { paths, widened, absent } = existing(access.writePaths, options.workspace);
   makeState(launch.state);
   const [network, git] = await Promise.all([networkOf(options, launch), gitSettings(environment)]);
   const home = environment['HOME'] ?? homedir();
   const sandbox: SandboxSpec = {
     readPaths: access.readPaths.filter((path) => existsSync(path)),
-    writePaths: paths,
+    writePaths: access.writable,
     binds: [
       ...launch.state.map((path) => ({ path, writable: true })),
       ...inWorktree(options),
-      ...gitGuards(options.git, paths),
+      ...gitGuards(options.git, access.writable),
+      ...access.readOnlyPaths.map((path) => ({ path, writable: false })),
       ...options.own,
     ],
     // Whoever reaches the sockets of the store and of other runs can speak for them.
@@ -126,19 +119,17 @@ export async function surround(options: SurroundOptions): Promise<Surroundings> 
   return {
     mark,
     sandbox,
-    widened,
     isMetered: network.isMetered,
     enforced: {
+      ...told,
       sandbox: 'bubblewrap',
-      network: access.network,
-      by: ['bubblewrap: paths, process namespace, dies with its parent', ...network.by, ...launch.enforces],
-      missing: [
-        ...network.missing,
-        ...widened.map(
-          (path) =>
-            `write paths below ${path} that do not exist yet: all of it can be written, and is looked at after the run`,
+      by: [
+        'bubblewrap: paths, process namespace, dies with its parent',
+        ...programsHeld(sandbox, launch.command, access.workspace, environment['PATH']).map(
+          (path) => `bubblewrap: the agent's own program ${path} is there to be read, and cannot be written`,
         ),
-        ...absent.map((path) => `writing ${path}: it is not there, and lies outside of the workspace`),
+        ...network.by,
+        ...launch.enforces,
       ],
     },
     environment: (asked) => ({ ...git, ...base(asked), ...network.env, TMPDIR: '/tmp' }),
@@ -164,12 +155,13 @@ function makeState(paths: readonly string[]): void {
 }
 
 /** A worktree lies in the data folder, which is hidden: what is granted of it is shown nevertheless. Nobody can grant more of that folder. */
-function inWorktree({ access, dir, workspace }: SurroundOptions): Bind[] {
+function inWorktree({ access, dir }: SurroundOptions): Bind[] {
+  const { workspace } = access;
   if (!isWithin(workspace, [worktreeFolder(dir)])) return [];
   const isShown = (path: string): boolean => isWithin(path, [workspace]);
   return [
     ...access.readPaths.filter(isShown).map((path) => ({ path, writable: false })),
-    ...access.writePaths.filter(isShown).map((path) => ({ path, writable: true })),
+    ...access.writable.filter(isShown).map((path) => ({ path, writable: true })),
   ];
 }
 
@@ -178,7 +170,6 @@ interface Network {
   readonly spec: SandboxSpec['network'];
   readonly env: Readonly<Record<string, string>>;
   readonly by: readonly string[];
-  readonly missing: readonly string[];
   readonly refused: () => readonly string[];
   close(): Promise<void>;
 }
@@ -188,7 +179,7 @@ async function networkOf(
   { access, adapter, config, environment, folder, url, onUsage }: SurroundOptions,
   launch: Launch,
 ): Promise<Network> {
-  const plain = { isMetered: false, env: {}, missing: [], refused: () => [], close: async () => {} };
+  const plain = { isMetered: false, env: {}, refused: () => [], close: async () => {} };
   if (access.network === 'FULL') return { ...plain, spec: 'open', by: [] };
   if (access.network === 'NONE' && adapter.kind === 'command') {
     return { ...plain, spec: 'none', by: ['bubblewrap: no network'] };
@@ -207,35 +198,9 @@ async function networkOf(
     isMetered: onUsage !== undefined && launch.endpoints.every((url) => url.startsWith('http:')),
     env: gate.env,
     by: [`allow-list proxy: network ${access.network}`],
-    missing: [],
     refused: () => gate.refused,
     close: () => gate.close(),
   };
-}
-
-/**
- * What can be bound has to exist. In the workspace the nearest folder above stands for what does not; outside of it that would be more than
- * anybody meant, up to all there is.
- */
-function existing(
-  paths: readonly string[],
-  workspace: string,
-): { readonly paths: readonly string[]; readonly widened: readonly string[]; readonly absent: readonly string[] } {
-  const found = new Set<string>();
-  const widened = new Set<string>();
-  const absent: string[] = [];
-  for (const path of paths) {
-    let at = path;
-    while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
-    const isCovered = paths.some((other) => other !== path && existsSync(other) && isWithin(at, [other]));
-    if (at !== path && !isCovered && !isWithin(at, [workspace])) {
-      absent.push(path);
-      continue;
-    }
-    found.add(at);
-    if (at !== path && !isCovered) widened.add(at);
-  }
-  return { paths: [...found], widened: [...widened], absent };
 }
 
 /** Of Baton's own environment, what any program needs; all else only by name. */

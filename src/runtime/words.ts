@@ -4,10 +4,12 @@ import type { TaskType } from '../protocol/aop1/limits.ts';
 import { aop1Prompt } from '../protocol/aop1/prompt.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { agentPrompt } from '../protocol/prompt.ts';
+import { gapsOf, type RunAccess } from './access/run-access.ts';
 import type { Passed, Phase } from './phases.ts';
 
 interface Words {
   readonly message: TaskMessage;
+  readonly access: RunAccess;
   readonly detailsFile: string;
   /** Whether the agent has Baton's own tools. */
   readonly hasTools: boolean;
@@ -34,9 +36,9 @@ interface Earlier {
 }
 
 export function wordsFor(words: Words): string {
-  const { message, detailsFile, hasTools, upon, earlier, phase, passed, findings, goesOn } = words;
+  const { hasTools, upon, earlier, phase, passed, findings, goesOn } = words;
   const parts: string[] = [];
-  if (!goesOn) parts.push(agentPrompt(message, { detailsFile }).trimEnd());
+  if (!goesOn) parts.push(promptOf(words).trimEnd());
   if (!goesOn && hasTools) parts.push(TOOLS);
   if (!goesOn && words.session != null) parts.push(words.session);
   if (!goesOn && upon != null) parts.push(upon);
@@ -50,6 +52,9 @@ export function wordsFor(words: Words): string {
   }
   return `${parts.join('\n\n')}\n`;
 }
+
+const promptOf = ({ message, detailsFile, access }: Words): string =>
+  agentPrompt(message, { detailsFile, access: { granted: access, gaps: gapsOf(access) } });
 
 interface RepairWords {
   readonly reasons: readonly string[];

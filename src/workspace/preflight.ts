@@ -42,6 +42,8 @@ export interface Ready {
   readonly readPaths: readonly string[];
   readonly writePaths: readonly string[];
   readonly inputs: readonly ReadyInput[];
+  /** What the task is to make. */
+  readonly outputs: readonly string[];
   /** What is left out where a folder is looked at: the data folder, `.git`, and what the task makes in it. */
   readonly apart: readonly string[];
   readonly git: GitInfo | null;
@@ -92,7 +94,7 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
       'choose a path in the workspace, or leave it out',
     );
   }
-  return { workspace, readPaths, writePaths, inputs, apart, git };
+  return { workspace, readPaths, writePaths, inputs, outputs: made, apart, git };
 }
 
 /** No agent sees the data folder; only the worktrees that Baton makes there are worked in. */

@@ -1,5 +1,12 @@
 /** TASK → Policy: defaults filled in, precedence and the stricter of two statements applied (contract §11). */
-import { type Access, type NetworkLevel, type Policy, stricterLimit, stricterNetwork } from '../../core/policy.ts';
+import {
+  type Access,
+  isWithin,
+  type NetworkLevel,
+  type Policy,
+  stricterLimit,
+  stricterNetwork,
+} from '../../core/policy.ts';
 import type { TaskMessage } from './schema.ts';
 
 const DEFAULTS = {
@@ -39,7 +46,10 @@ export function policyOf(message: TaskMessage): Policy {
   };
 }
 
-/** What the target can do, narrowed by what the task allows; the workspace root where a list is not given. */
+/**
+ * What the target can do, narrowed by what the task allows; the workspace root where a list is not given. What may be written may be read, so
+ * where only read paths are given, no more than these can be written.
+ */
 export function effectiveAccess({ target, task }: TaskMessage): Access {
   const said: (NetworkLevel | undefined)[] = [
     target.capabilities?.network_access,
@@ -48,10 +58,19 @@ export function effectiveAccess({ target, task }: TaskMessage): Access {
   ];
   const network = stricterNetwork(said, DEFAULTS.network);
   if (target.capabilities?.file_system_access === false) return { readPaths: [], writePaths: [], network };
-  const root = [task.environment.workspace_root];
+  const root = task.environment.workspace_root;
+  const { read_paths: read, write_paths: write } = task.access?.filesystem ?? {};
+  const writePaths = write ?? (read === undefined ? [root] : inRoot(root, read));
   return {
-    readPaths: task.access?.filesystem?.read_paths ?? root,
-    writePaths: task.constraints?.read_only_mode === true ? [] : (task.access?.filesystem?.write_paths ?? root),
+    readPaths: read ?? [root],
+    writePaths: task.constraints?.read_only_mode === true ? [] : writePaths,
     network,
   };
 }
+
+/** What of some paths lies in the workspace, or all of the workspace where one of them holds it. */
+const inRoot = (root: string, paths: readonly string[]): readonly string[] =>
+  paths.flatMap((path) => {
+    const full = /^(?:[A-Za-z]:)?[\\/]/.test(path) ? path : `${root}/${path}`;
+    return isWithin(full, [root]) ? [path] : isWithin(root, [full]) ? [root] : [];
+  });
