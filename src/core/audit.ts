@@ -8,8 +8,8 @@
  * | ROUTING_DECISION  | `task.created`, `task.edited`, `task.escalated`, `task.retried`, `task.fallback`,                 |
  * |                   | `delegation.requested`, `stage.handed`, `question.opened`, `question.answered`, and a             |
  * |                   | `task.transitioned` that is not how a run ended: a claim, a move by hand, a dependency's failure  |
- * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.overdue`, `run.silent`, `run.judged`,      |
- * |                   | `run.failed`, `run.expired`, `gc.removed`, `gc.failed`, and all that was refused or rejected      |
+ * | GUARD_RAIL_CHECK  | `run.enforced`, `run.checkpoint`, `run.evidence`, `run.overdue`, `run.silent`, `run.damaged`,     |
+ * |                   | `run.judged`, `run.failed`, `run.expired`, `gc.removed`, `gc.failed`, all that was refused         |
  * | ROLLBACK_EVENT    | `rollback.…`, `session.rolledback`                                                               |
  * | SESSION_SUMMARY   | `session.ended`, with the totals of the session, and `session.summary`                           |
  *
@@ -85,6 +85,7 @@ const TYPES: Readonly<Record<string, AuditType>> = {
   'run.evidence': 'GUARD_RAIL_CHECK',
   'run.overdue': 'GUARD_RAIL_CHECK',
   'run.silent': 'GUARD_RAIL_CHECK',
+  'run.damaged': 'GUARD_RAIL_CHECK',
   'run.judged': 'GUARD_RAIL_CHECK',
   'run.failed': 'GUARD_RAIL_CHECK',
   'run.expired': 'GUARD_RAIL_CHECK',
@@ -114,6 +115,7 @@ const RAILS: Readonly<Record<string, string>> = {
   'run.evidence': 'evidence',
   'run.checkpoint': 'checkpoint',
   'run.enforced': 'access',
+  'run.damaged': 'access',
   'rollback.initiated': 'rollback',
   'session.rolledback': 'rollback',
   'run.expired': 'lease',
@@ -141,7 +143,7 @@ type Detail = Readonly<Record<string, unknown>>;
 function railsOf({ type, detail = {} }: Event, code: unknown): string[] {
   const rails = [RAILS[type], typeof code === 'string' ? RAILS_OF_CODES[code] : undefined];
   if (type === 'run.enforced' && detail['network'] !== undefined) rails.push('network');
-  if (type === 'run.enforced' && detail['sandbox']) rails.push('sandbox');
+  if (type === 'run.enforced' && detail['sandbox'] && detail['sandbox'] !== 'none') rails.push('sandbox');
   return [...new Set(rails)].filter((rail) => rail !== undefined);
 }
 

@@ -47,6 +47,7 @@ const isToldAlways = ({ type }: Event): boolean =>
   type === 'run.failed' ||
   type === 'run.expired' ||
   type === 'run.stopped' ||
+  type === 'run.damaged' ||
   type === 'question.opened' ||
   type === 'question.answered' ||
   /\.(?:refused|rejected|unreadable)$/.test(type);

@@ -138,6 +138,10 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
   for (const at of [...hidden, ...host.secrets]) {
     if (isShown(at, mounts)) put(at, host.kindOf(at) === 'folder' ? 'tmpfs' : 'nothing', 'hide');
   }
+  // Where nothing of the workspace is granted it is there, empty and read-only: what is written to it must not vanish in a folder in memory.
+  const work = realPath(host.cwd, host).path;
+  const isEmpty = work !== '/' && !mounts.has(work) && !isShown(work, mounts);
+  if (isEmpty) mounts.set(work, { at: work, how: 'tmpfs', rank: 'memory' });
   for (const at of hidden) fix(at, mounts);
   for (const { path, fixed } of spec.binds) if (fixed === true) fix(realPath(path, host).path, mounts);
 
@@ -150,7 +154,7 @@ function lookFor(spec: SandboxSpec, command: readonly string[], host: Host): str
   ];
   // A folder before what lies in it.
   steps.sort((a, b) => depth(a.at) - depth(b.at) || (a.at < b.at ? -1 : 1));
-  const args = steps.flatMap((step) => step.args);
+  const args = [...steps.flatMap((step) => step.args), ...(isEmpty ? ['--remount-ro', work] : [])];
   // What is written beside the granted folders would be gone with the sandbox: better that it fails at once.
   return kept.has('/') ? args : [...args, ...['--dir', OURS, '--remount-ro', '/']];
 }

@@ -1,15 +1,13 @@
 /** A run at work, from the first snapshot to the last look at the evidence. What came of it is returned; the store is told elsewhere. */
-import { join } from 'node:path';
-import { isWithin } from '../core/policy.ts';
 import { isRunning } from '../core/task.ts';
-import { type Census, changesSince, takeCensus } from '../workspace/census.ts';
 import type { FileWatch } from '../workspace/file-changes.ts';
+import { type LookForDamage, watchForDamage } from './access/damage.ts';
 import { agentActor } from './actor.ts';
 import { type Attempt, openAttempt } from './attempt.ts';
 import { recordClaim } from './claims.ts';
 import { lookBefore, type Seen } from './evidence/artifacts.ts';
 import { checksFor } from './evidence/checks-for.ts';
-import type { Evidence } from './evidence/claim.ts';
+import type { Evidence, Finding } from './evidence/claim.ts';
 import { earlierChanges, recordChanges, watchRun } from './evidence/run-changes.ts';
 import { weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
@@ -19,7 +17,7 @@ import { errorIn, responseIn } from './response/said.ts';
 import { snapshotTask } from './rollback.ts';
 import { UNREADABLE, writtenResult } from './run-result.ts';
 import type { Stop } from './stop.ts';
-import { failureOf, type Supervision, silentReport, type Work } from './work.ts';
+import { type Failure, failureOf, type Supervision, silentReport, type Work } from './work.ts';
 
 export async function supervise(given: Supervision): Promise<Work> {
   const attempt = await openAttempt(given);
@@ -42,7 +40,7 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
   await snapshotTask(host.dir, task.id, message, ready);
   const before: Before = {
     outputs: await lookBefore(message, ready.workspace),
-    census: await censusBefore(given, attempt),
+    lookForDamage: await watchForDamage(given),
     watch: await watchRun(prepared, host.dir),
   };
 
@@ -54,7 +52,7 @@ async function work(given: Supervision, attempt: Attempt): Promise<Worked> {
 /** The workspace before the agent works, as far as it is compared afterwards. */
 interface Before {
   readonly outputs: Seen;
-  readonly census: Census | null;
+  readonly lookForDamage: LookForDamage;
   readonly watch: FileWatch | null;
 }
 
@@ -63,7 +61,7 @@ async function judged(
   given: Supervision,
   attempt: Attempt,
   phased: Phased,
-  { outputs, census, watch }: Before,
+  { outputs, lookForDamage, watch }: Before,
 ): Promise<Judged> {
   const { host, task, run, facts, live, prepared } = given;
   const { message, chosen, ready, estimate } = prepared;
@@ -100,18 +98,15 @@ async function judged(
     said: responseIn(heard?.message ?? null),
     error: errorIn(heard?.message ?? null),
   };
-  if (stopper.reason !== null) return stopped(told, stopper.reason);
-  if (phased.failure !== null) {
-    return { verdict: phased.abort ? 'aborted' : 'failed', told: { ...told, failure: phased.failure } };
-  }
-  if (hearing.malformed !== null && heard === hearing.heard) {
-    return { verdict: 'failed', told: { ...told, failure: hearing.malformed } };
-  }
+  const damage = await damageDone(given, lookForDamage);
+  if (stopper.reason !== null) return stopped(told, stopper.reason, damage);
+  if (phased.failure !== null) return failed(told, phased.failure, damage, phased.abort ? 'aborted' : 'failed');
+  if (hearing.malformed !== null && heard === hearing.heard) return failed(told, hearing.malformed, damage);
   if (heard !== null && heard.missing.length > 0) {
     const text = `the guard rails of its TASK require ${heard.missing.join(', ')} in the RESPONSE`;
     // One that says why it failed has said what matters.
     if (told.error != null && heard.report.outcome === 'failed') warnings.push(`E_MALFORMED_RESPONSE: ${text}`);
-    else return { verdict: 'failed', told: { ...told, failure: { code: 'E_MALFORMED_RESPONSE', message: text } } };
+    else return failed(told, { code: 'E_MALFORMED_RESPONSE', message: text }, damage);
   }
 
   live.update({ state: 'checking' });
@@ -125,22 +120,21 @@ async function judged(
       checker: attempt.checker,
       checks: checksFor(host.config, message, ready),
       checkpoints: phased.checkpoints,
-      inputs: ready.inputs,
       apart: ready.apart,
       roots: [ready.workspace, ...ready.writePaths],
-      trespasses: census === null ? [] : await changesSince(census),
+      damage,
       changes,
       earlier: earlierChanges(await host.store.history(task.id), run.id),
       mayWrite: ready.writePaths.length > 0,
     });
   } catch (cause) {
     // What it has used and said is known, whatever keeps us from looking.
-    return { verdict: 'failed', told: { ...told, failure: failureOf(cause) } };
+    return failed(told, failureOf(cause), damage);
   }
   facts.tell('run.evidence', { ...evidence });
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
-  return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late);
+  return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late, damage);
 }
 
 /** Nothing that the agent could say makes up for a failure, or for a phase that has not passed. */
@@ -159,10 +153,32 @@ async function written({ host, task, run, facts }: Supervision): Promise<Heard |
   return { report, dialect: 'aof', missing: [], message };
 }
 
-const stopped = (told: Work['told'], { code, message, kind }: Stop): Judged => ({
-  verdict: kind,
-  told: { ...told, failure: { code, message } },
+const stopped = (told: Work['told'], { code, message, kind }: Stop, damage: readonly Finding[]): Judged =>
+  failed(told, { code, message }, damage, kind);
+
+/** Whatever else went wrong: what it damaged is named with it. */
+const failed = (
+  told: Work['told'],
+  { code, message }: Failure,
+  damage: readonly Finding[],
+  verdict: Work['verdict'] = 'failed',
+): Judged => ({
+  verdict,
+  told: { ...told, failure: { code, message: [message, ...damage.map((found) => found.message)].join('; and ') } },
 });
+
+/** Recorded however the run ends. */
+async function damageDone({ facts, host, task }: Supervision, look: LookForDamage): Promise<readonly Finding[]> {
+  try {
+    const damage = await look();
+    if (damage.length > 0) facts.tell('run.damaged', { findings: damage.map(({ message }) => message) });
+    return damage;
+  } catch (cause) {
+    const { message } = failureOf(cause);
+    host.warn(`${task.id}: what its run changed could not be compared: ${message}`);
+    return [{ code: 'E_PERMISSION_DENIED', message: `what may not be written could not be compared: ${message}` }];
+  }
+}
 
 /** The run's record says what is enforced and by what, and what is not. */
 function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attempt): void {
@@ -194,11 +210,3 @@ const notesOf = ({ surroundings, hearing }: Attempt): string[] => [
   ...surroundings.refusedHosts().map((name) => `E_PERMISSION_DENIED: the network did not let through ${name}`),
   ...hearing.refused.map(({ kind, reason }) => `not heard: ${kind}: ${reason}`),
 ];
-
-/** What may not be written is looked at before and after, where nothing else keeps the agent from writing it. */
-async function censusBefore({ host, prepared }: Supervision, { surroundings }: Attempt): Promise<Census | null> {
-  const { ready, access } = prepared;
-  const isKept = surroundings.sandbox !== null && access.widened.length === 0;
-  if (isKept || isWithin(ready.workspace, access.writePaths)) return null;
-  return takeCensus(ready.workspace, [host.dir, join(ready.workspace, '.git'), ...access.writePaths]);
-}

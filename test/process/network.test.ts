@@ -1,13 +1,16 @@
 /** The way out of a sandbox: what is let through, from inside as from outside, and what is refused. */
 
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type Gate, type GateOptions, openGate } from '../../src/process/network.ts';
 import { rulesFor } from '../../src/process/network-rules.ts';
 import { upstreamFrom } from '../../src/process/upstream.ts';
 import { answersReader } from '../../src/process/usage-tap.ts';
+import { whereIs } from '../../src/process/where.ts';
 import { sandboxTest } from '../helpers/sandbox.ts';
 import { boxed, ENV, newFolder, sh, start, textOf } from './real.ts';
 
@@ -284,6 +287,43 @@ sandboxTest('from inside: the endpoint with and without a proxy, and nothing els
   expect(exit).toEqual({ code: 11, signal: null });
   expect(gate.refused).toEqual([`127.0.0.1:${other.port}`]);
 });
+
+sandboxTest.skipIf(whereIs('curl') === null)(
+  'an ordinary client reaches a loopback service that is allowed, one that listens inside, and no other',
+  async () => {
+    const ws = newFolder();
+    const [allowed, other] = [await serve((_, out) => out.end('OUTSIDE')), await serve((_, out) => out.end('OTHER'))];
+    const script = `
+      node -e 'require("node:http").createServer((q, r) => r.end("INSIDE")).listen(0, "127.0.0.1", function () { console.log(this.address().port) })' > port &
+      until [ -s port ]; do sleep 0.05; done
+      for way in "" --proxytunnel; do
+        for name in 127.0.0.1 localhost; do
+          curl -sS -m 60 $way -X POST -d body "http://$name:${allowed.port}/"; echo; curl -sS -m 60 $way "http://$name:$(cat port)/"; echo
+          curl -sS -m 60 $way "http://$name:${other.port}/"; echo
+        done
+      done 2>&1
+      kill %1`;
+    const reached = async (options: Partial<GateOptions>): Promise<string[]> => {
+      const gate = await gateFor(options);
+      const program = await sh(script, {
+        cwd: ws,
+        env: { ...ENV, ...gate.env },
+        sandbox: boxed(ws, { network: gate.gate }),
+      });
+      const out = await textOf(program.stdout);
+      await program.end(1000);
+      rmSync(join(ws, 'port'));
+      return out.match(/OUTSIDE|INSIDE|OTHER|403/g) ?? [];
+    };
+    const four = (...said: string[]): string[] => [...said, ...said, ...said, ...said];
+    // All of loopback, as for RESTRICTED; one port of it; and none.
+    expect(await reached({ loopback: true })).toEqual(four('OUTSIDE', 'INSIDE', 'OTHER'));
+    const only = await reached({ allow: [`localhost:${allowed.port}`] });
+    expect(only.filter((word) => word !== '403')).toEqual(four('OUTSIDE', 'INSIDE'));
+    const none = await reached({});
+    expect(none.filter((word) => word !== '403')).toEqual(four('INSIDE'));
+  },
+);
 
 sandboxTest('the relay passes input and signals on, and ends as the program does', async () => {
   const ws = newFolder();

@@ -503,6 +503,7 @@ describe.skipIf(!probed.ok || !hasCurl)('the network', () => {
         `echo "3 $(${fetching('http://not-allowed.example/', 'proxy')})"`,
         `echo "4 $(curl -sS -m 60 https://not-allowed.example/ 2>&1)"`,
         `echo "5 $(${fetching(`http://localhost:${named}/`, 'direct')})"`,
+        `echo "7 $(curl -sS -m 60 http://127.0.0.1:${port}/ 2>&1)"`,
         `echo "6 $(node -e 'fetch("http://127.0.0.1:${named}/").then((r) => r.text()).then(console.log)')"`,
       ].join('\n'),
       { task: network('RESTRICTED'), config: { network: { allow: [`localhost:${named}`] } } },
@@ -513,6 +514,7 @@ describe.skipIf(!probed.ok || !hasCurl)('the network', () => {
     expect(out).toMatch(/^4 curl: .*403/m);
     expect(out).toMatch(/^5 REACHED 200$/m);
     expect(out).toMatch(/^6 REACHED$/m);
+    expect(out).toMatch(/^7 REACHED$/m);
     expect(ran.last.response.execution_summary?.warnings).toEqual([
       'E_PERMISSION_DENIED: the network did not let through not-allowed.example:80',
       'E_PERMISSION_DENIED: the network did not let through not-allowed.example:443',
@@ -549,6 +551,7 @@ describe('without a sandbox', () => {
     expect(enforcedIn(ran)).toEqual({
       sandbox: 'none',
       network: 'RESTRICTED',
+      paths: { read: [world.workspace], write: [world.workspace] },
       by: [],
       missing: ['paths and network by a sandbox: bubblewrap is not installed', 'network RESTRICTED'],
     });

@@ -1,7 +1,7 @@
 /** The access of one run: computed once, before anything is started. All that speaks of it or enforces it is made of this object. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { outermost } from '../../core/access.ts';
+import { outermost, readable } from '../../core/access.ts';
 import { type Access, isWithin, type NetworkLevel } from '../../core/policy.ts';
 import type { Ready } from '../../workspace/preflight.ts';
 
@@ -79,10 +79,10 @@ export function gapsOf(access: RunAccess): readonly string[] {
 }
 
 /** What the run's record says of the paths, so that it can be held against the TASK and the prompt. */
-export const pathsOf = ({ readPaths, writePaths, readOnlyPaths }: RunAccess): Readonly<Record<string, unknown>> => ({
-  read: readPaths,
-  write: writePaths,
-  ...(readOnlyPaths.length === 0 ? {} : { read_only: readOnlyPaths }),
+export const pathsOf = (access: RunAccess): Readonly<Record<string, unknown>> => ({
+  read: readable(access),
+  write: access.writePaths,
+  ...(access.readOnlyPaths.length === 0 ? {} : { read_only: access.readOnlyPaths }),
 });
 
 /**

@@ -6,6 +6,7 @@ import type { StoredRecord } from '../../core/store.ts';
 import type { Run, Task, Verdict } from '../../core/task.ts';
 import type { TaskMessage } from '../../protocol/aop2/schema.ts';
 import type { GitInfo } from '../../workspace/git.ts';
+import { damageOf } from '../access/damage.ts';
 import { openAttempt } from '../attempt.ts';
 import type { Facts } from '../facts.ts';
 import type { Host } from '../host.ts';
@@ -64,10 +65,10 @@ export async function lookAgain(
         earlier: earlierChanges(history, null),
         mayWrite: prepared.access.writePaths.length > 0,
         checkpoints: await checkpointsNow(message, anew ? [] : history, attempt.checker),
-        inputs: [],
         apart: prepared.ready.apart,
         roots: [prepared.ready.workspace, ...prepared.ready.writePaths],
-        trespasses: [],
+        // Merged with other work, the files are others.
+        damage: anew ? [] : await damageOf(host, task.id, prepared),
       });
       facts.tell('run.evidence', { ...evidence, again: true });
       return evidence;

@@ -37,10 +37,8 @@ interface Question extends Omit<Places, 'isOurs'> {
   /** The commands that have to exit with 0: the task's own, and those of config. */
   readonly checks: readonly TaskCheck[];
   readonly checkpoints: ReadonlyMap<string, CheckpointState>;
-  /** Inputs that must not change, with their hash before. */
-  readonly inputs: readonly { readonly path: string; readonly readOnly: boolean; readonly hash: string | null }[];
-  /** Files that changed though they may not be written. */
-  readonly trespasses: readonly { readonly path: string; readonly status: string }[];
+  /** What changed though it may not be written; found before our own checks, which may write beside what they read. */
+  readonly damage: readonly Finding[];
   /** What this run changed in the workspace; null where that is not known. */
   readonly changes: FileChanges | null;
   /** What earlier runs of the task changed. */
@@ -63,15 +61,13 @@ export async function weigh(question: Question): Promise<Evidence> {
   const { message, report, before } = question;
   const weighed: Weighed = { claims: [], findings: [], warnings: [], passed: 0, commands: [] };
   const places: Places = { ...question, isOurs: (real) => isOurs(question, real) };
-  // Before our own checks, which may write beside what they read.
-  const changed = await changedInputs(question);
   await weighOutputs(question, weighed);
   const isPartial = weighCheckpoints(question, weighed);
   for (const check of question.checks) await weighCheck(question.checker, check, weighed);
   const artifacts = await artifactsOf(places, message, report, before);
   for (const claim of await weighArtifacts(places, report)) put(weighed, claim);
   weighWords(question, weighed);
-  weighed.findings.push(...changed, ...trespassed(question));
+  weighed.findings.push(...question.damage);
   const isChanged = await weighCheckFiles(question, weighed);
   weighChanges(question, artifacts, weighed);
   const { claims, findings, warnings } = weighed;
@@ -91,20 +87,6 @@ export async function weigh(question: Question): Promise<Evidence> {
 function put({ claims, findings }: Weighed, claim: Claim): void {
   claims.push(claim);
   if (claim.verdict === 'contradicted') findings.push({ code: 'E_EVIDENCE', message: claim.detail });
-}
-
-async function changedInputs({ inputs, apart }: Question): Promise<Finding[]> {
-  const changed: Finding[] = [];
-  for (const { path, readOnly, hash } of inputs) {
-    if (!readOnly || hash === null) continue;
-    const now = (await lookAt([path], apart)).get(path);
-    if (now?.hash === hash) continue;
-    changed.push({
-      code: 'E_PERMISSION_DENIED',
-      message: `the input ${path} is read-only, and it was ${now?.exists ? 'changed' : 'removed'}`,
-    });
-  }
-  return changed;
 }
 
 /** An output that was there before, that no run of the task changed and that no command checks, shows nothing about the work. */
@@ -197,12 +179,6 @@ const MOST_SHOWN = 10;
 /** The first of a list, and how many more there are. */
 const shown = (list: readonly string[]): string =>
   `${list.slice(0, MOST_SHOWN).join(', ')}${list.length > MOST_SHOWN ? ` and ${list.length - MOST_SHOWN} more` : ''}`;
-
-function trespassed({ trespasses }: Question): Finding[] {
-  if (trespasses.length === 0) return [];
-  const paths = shown(trespasses.map(({ path, status }) => `${path} (${status.toLowerCase()})`));
-  return [{ code: 'E_PERMISSION_DENIED', message: `files outside the write paths changed during the run: ${paths}` }];
-}
 
 /** Returns whether the run changed what one of the checks runs: then the check is the agent's, and proves nothing. */
 async function weighCheckFiles(question: Question, { commands, claims, warnings }: Weighed): Promise<boolean> {
