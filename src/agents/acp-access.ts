@@ -3,7 +3,7 @@
  *
  * | kind               | allowed when                                                                                              |
  * |--------------------|-----------------------------------------------------------------------------------------------------------|
- * | edit, delete, move | every path that it names lies within the write paths; naming none: only in a sandbox, where writes are allowed at all |
+ * | edit, delete, move | every path that it names lies within the write paths and in no read-only input; naming none: only in a sandbox, where writes are allowed at all |
  * | read, search       | every path that it names lies within the read or write paths; a search that names none is one of the workspace, a read that names none is allowed only in a sandbox |
  * | execute            | in a sandbox, which holds the paths and the network, as long as anything may be read; without one a command can do anything, so only where nothing is restricted |
  * | fetch              | the network is FULL: many agents fetch by their model's provider, past any proxy of ours                     |
@@ -14,6 +14,7 @@
  * It judges by names: `..` is resolved, symlinks are not (that needs the disk, and the agent may make one after it asked). A sandbox
  * does not depend on this, and without one the changes are looked at after the run.
  */
+import { rightTo } from '../core/access.ts';
 import { type Access, isWithin } from '../core/policy.ts';
 import { type Json, listOf, objectOf } from './json.ts';
 
@@ -55,7 +56,9 @@ export function judge(call: ToolCall, { access, sandboxed, workspace, mcp }: Sur
       if (writePaths.length === 0) return refused('nothing may be written');
       if (paths.length === 0) return sandboxed ? ALLOWED : refused('it names no path');
       const path = outside(writePaths);
-      return path === null ? ALLOWED : refused(`${path} is outside the write paths`);
+      if (path !== null) return refused(`${path} is outside the write paths`);
+      const input = paths.find((each) => rightTo(access, absolute(each, workspace)) !== 'write');
+      return input === undefined ? ALLOWED : refused(`${input} is an input that must not change`);
     }
     case 'read':
     case 'search': {
@@ -94,8 +97,10 @@ export const isUnrestricted = ({ writePaths, network }: Access): boolean =>
 function isInside(path: string, roots: readonly string[], workspace: string): boolean {
   // A shell's home is not known here, and is not the workspace.
   if (path.startsWith('~')) return false;
-  return isWithin(isAbsolute(path) ? path : `${workspace}/${path}`, roots);
+  return isWithin(absolute(path, workspace), roots);
 }
+
+const absolute = (path: string, workspace: string): string => (isAbsolute(path) ? path : `${workspace}/${path}`);
 
 const isAbsolute = (path: string): boolean => /^(?:[\\/]|[A-Za-z]:)/.test(path);
 

@@ -97,11 +97,12 @@ function permissions(request: TurnRequest): Permissions {
     };
   }
   if (sandboxed) return { mode: 'bypassPermissions', allow: [], deny: web, enforces: webWords };
+  const { readOnlyPaths = [] } = access;
   const paths = access.writePaths.join(', ');
   return {
     mode: 'dontAsk',
     allow: [...reads, ...access.writePaths.flatMap((path) => rules('Edit', path)), 'Bash', ...fetch, ...ours],
-    deny: web,
+    deny: [...readOnlyPaths.flatMap((path) => rules('Edit', path)), ...web],
     enforces: [
       `edits of files only below ${paths}, by --permission-mode dontAsk and --allowedTools; its commands are not held to it`,
       ...webWords,

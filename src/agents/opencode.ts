@@ -93,21 +93,29 @@ function permissions(request: TurnRequest): Pick<Launch, 'enforces'> & { readonl
   }
   if (sandboxed) return { rules: { ...common, ...web }, enforces: webWords };
   // Its rules for edits name files from the workspace on.
-  const edit: Rule | Record<string, Rule> = mayWriteWorkspace(request)
-    ? 'allow'
-    : Object.fromEntries([['*', 'deny'], ...access.writePaths.flatMap((path) => below(relative(workspace, path)))]);
+  const { writePaths, readOnlyPaths = [] } = access;
+  const named = (paths: readonly string[], rule: Rule): (readonly [string, Rule])[] =>
+    paths.flatMap((path) => below(relative(workspace, path), rule));
+  const edit: Rule | Record<string, Rule> =
+    mayWriteWorkspace(request) && readOnlyPaths.length === 0
+      ? 'allow'
+      : Object.fromEntries([
+          ['*', mayWriteWorkspace(request) ? 'allow' : 'deny'],
+          ...named(mayWriteWorkspace(request) ? [] : writePaths, 'allow'),
+          ...named(readOnlyPaths, 'deny'),
+        ]);
   return {
     rules: { ...common, edit, external_directory: elsewhere([...access.readPaths, ...access.writePaths]), ...web },
     enforces: [
-      `edits of files only below ${access.writePaths.join(', ')}, by OPENCODE_PERMISSION; its commands are not held to it`,
+      `edits of files only below ${writePaths.join(', ')}, by OPENCODE_PERMISSION; its commands are not held to it`,
       ...webWords,
     ],
   };
 }
 
-const below = (path: string): readonly (readonly [string, Rule])[] => [
-  [path, 'allow'],
-  [`${path}/*`, 'allow'],
+const below = (path: string, rule: Rule = 'allow'): readonly (readonly [string, Rule])[] => [
+  [path, rule],
+  [`${path}/*`, rule],
 ];
 
 /** Its config with our tools in it. One of somebody's own that cannot be read is left as it is, for opencode to say so. */

@@ -4,7 +4,7 @@
  */
 import { type Access, isWithin, pathSegments } from './policy.ts';
 
-export type Right = 'write' | 'read' | 'none';
+type Right = 'write' | 'read' | 'none';
 
 /**
  * A read path in a write path takes nothing away. Of a write path and a read-only input the one that is more specific wins, the write path

@@ -18,7 +18,7 @@ export interface Census {
 }
 
 /** A census as JSON can hold it. */
-export type WrittenCensus = Omit<Census, 'entries' | 'hashes'> & {
+type WrittenCensus = Omit<Census, 'entries' | 'hashes'> & {
   readonly entries: readonly (readonly [Bytes, string])[];
   readonly hashes: readonly (readonly [Bytes, string])[];
 };

@@ -11,7 +11,7 @@ import { rulesFor } from '../../src/process/network-rules.ts';
 import { upstreamFrom } from '../../src/process/upstream.ts';
 import { answersReader } from '../../src/process/usage-tap.ts';
 import { whereIs } from '../../src/process/where.ts';
-import { sandboxTest } from '../helpers/sandbox.ts';
+import { hasSandbox, sandboxTest } from '../helpers/sandbox.ts';
 import { boxed, ENV, newFolder, sh, start, textOf } from './real.ts';
 
 const toClose: (() => unknown)[] = [];
@@ -288,7 +288,8 @@ sandboxTest('from inside: the endpoint with and without a proxy, and nothing els
   expect(gate.refused).toEqual([`127.0.0.1:${other.port}`]);
 });
 
-sandboxTest.skipIf(whereIs('curl') === null)(
+const curlTest = hasSandbox && whereIs('curl') !== null ? test : test.skip;
+curlTest(
   'an ordinary client reaches a loopback service that is allowed, one that listens inside, and no other',
   async () => {
     const ws = newFolder();

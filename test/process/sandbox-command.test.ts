@@ -60,6 +60,8 @@ test('the system is read-only, memory is where nothing was granted, secrets are 
     'tmpfs /run',
     'tmpfs /tmp',
     'ro-bind /usr',
+    // Nothing of the workspace was granted: it is there, and empty.
+    'tmpfs /ws',
     'ro-bind /dev/null /etc/shadow',
     'tmpfs /home/u',
   ]);
@@ -88,7 +90,7 @@ test('at one path the stronger word counts', () => {
     mounts(spec(more)).filter((each) => / \/(ws|home\/u|tmp)$/.test(each));
   expect(at({ readPaths: ['/ws'], writePaths: ['/ws'] })).toContain('bind /ws');
   expect(at({ writePaths: ['/ws'], binds: [{ path: '/ws', writable: false }] })).toContain('ro-bind /ws');
-  expect(at({ writePaths: ['/ws'], hide: ['/ws'] }).filter((each) => each.endsWith('/ws'))).toEqual([]);
+  expect(at({ writePaths: ['/ws'], hide: ['/ws'] }).filter((each) => each.endsWith('/ws'))).toEqual(['tmpfs /ws']);
   expect(at({ writePaths: ['/home/u'] })).toContain('bind /home/u');
   expect(at({ writePaths: ['/tmp'] })).toContain('bind /tmp');
 });

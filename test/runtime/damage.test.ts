@@ -1,6 +1,7 @@
 /** What a run changes without the right to is found however the run ends, and after the next attempts too. */
 import { expect, test } from 'vitest';
 import { why } from '../../src/core/why.ts';
+import type { RunResult } from '../../src/runtime/run.ts';
 import { sandboxTest } from '../helpers/sandbox.ts';
 import { makeWorld, type Ran, reportText, type TaskParts, taskOf, type World } from './world.ts';
 
@@ -26,6 +27,8 @@ async function worldWith(ending: string, config: object = {}): Promise<World> {
   return world;
 }
 
+const wrong = (result: RunResult | undefined): unknown => result?.response.error_details;
+
 const NAMED = (world: World): RegExp =>
   new RegExp(
     `the input ${world.path('in')} is read-only, and it was changed.*${world.path('beside.txt')} \\(updated\\)`,
@@ -44,10 +47,10 @@ test.each([
     const ran = await world.run(taskOf(world, { agent: 'a', task: TASK, policy, ...parts }));
     expect(ran.results).toHaveLength(2);
     const [first, second] = ran.results;
-    expect(first?.response.error_details?.message).toMatch(NAMED(world));
+    expect(wrong(first)).toMatchObject({ message: expect.stringMatching(NAMED(world)) });
     expect(first?.block).toContain('is read-only');
     expect(second?.task.status).toBe('review');
-    expect(second?.response.error_details).toMatchObject({ code: 'E_PERMISSION_DENIED' });
+    expect(wrong(second)).toMatchObject({ code: 'E_PERMISSION_DENIED' });
     expect(findingsOf(ran)).toMatch(NAMED(world));
     const history = await world.store.history(ran.task.id);
     const because = why(ran.task, history, () => undefined, Date.now()).because;
@@ -73,7 +76,7 @@ test('another model after a failure does not begin with a clean slate, and what 
   };
   const ran = await world.run(taskOf(world, { agent: 'a', task: TASK, policy }));
   expect(ran.results.map(({ task }) => task.status)).toEqual(['ready', 'review']);
-  const message = ran.last.response.error_details?.message ?? '';
+  const message = JSON.stringify(wrong(ran.last));
   expect(message).not.toContain('is read-only');
   expect(message).toContain(`${world.path('beside.txt')} (updated)`);
 });
