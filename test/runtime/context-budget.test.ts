@@ -98,7 +98,8 @@ describe('the marks', () => {
     return given(await run(world, 'to measure'));
   }
   const sized = async (share: number, options = {}): Promise<World> => {
-    const one = await prompts(await small(1_000_000));
+    // The prompt says what the sandbox does not enforce, so it is as long as it is with the same settings.
+    const one = await prompts(await small(1_000_000, options));
     return small(Math.round(one / share), options);
   };
 
