@@ -10,7 +10,7 @@ import { isWithin } from '../../core/policy.ts';
 import type { StoredRecord } from '../../core/store.ts';
 import { lookAt } from '../../workspace/artifacts.ts';
 import { type Census, changesSince, readCensus, takeCensus, writtenCensus } from '../../workspace/census.ts';
-import type { Finding } from '../evidence/weigh.ts';
+import type { Finding } from '../evidence/claim.ts';
 import type { Facts } from '../facts.ts';
 import type { Host } from '../host.ts';
 import { logFolder } from '../places.ts';
