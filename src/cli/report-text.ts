@@ -18,7 +18,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       'Tasks',
       report.delegation_graph.nodes.map(
         (node) =>
-          `${node.external_id ?? node.id}  ${paint(node.status)}  ${dim(node.agent ?? '-')}  ${oneLine(node.title)}${node.attempts > 1 ? dim(`  ${node.attempts} runs`) : ''}`,
+          `${node.external_id ?? node.id}  ${paint(node.status)}${node.verdict == null ? '' : ` (${node.verdict})`}  ${dim(node.agent ?? '-')}  ${oneLine(node.title)}${node.attempts > 1 ? dim(`  ${node.attempts} runs`) : ''}`,
       ),
     ),
     ...section(

@@ -26,7 +26,7 @@ import { createProgress, type Progress } from './progress.ts';
 import { messagesToRun, type RunOptions, readRunInput } from './run-input.ts';
 import { oneLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, stoppedCode, untilStopped } from './until-stopped.ts';
 import { ask, writing } from './with-store.ts';
 
 interface Options extends Globals, RunOptions {
@@ -77,7 +77,7 @@ export async function runFile(given: string, options: Options): Promise<void> {
       progress.end();
       if (options.json) await printLast(host, after, report);
       else print(await blockFor(host, await withHandedOn(store, after)));
-      await conclude(store, after, leaving.aborted);
+      await conclude(store, after, leaving);
     } finally {
       progress.end();
       await feed.close();
@@ -319,7 +319,7 @@ function outcomeOf(tasks: readonly Task[]): Outcome {
 const MOST_TOLD = 10;
 
 /** 0 done, 1 failed, 3 waits for a person; so for the stages that were handed on to. */
-async function conclude(store: Store, asked: readonly Task[], wasStopped: boolean): Promise<void> {
+async function conclude(store: Store, asked: readonly Task[], leaving: AbortSignal): Promise<void> {
   const tasks = await withHandedOn(store, asked);
   const waiting = tasks.filter(isWaiting);
   const items = await itemsOf(store, waiting);
@@ -330,8 +330,17 @@ async function conclude(store: Store, asked: readonly Task[], wasStopped: boolea
   for (const { id } of waiting) {
     if (!items.some(({ task }) => task === id)) note(`baton: ${id} waits for a person: baton why ${id}`);
   }
-  if (wasStopped)
+  for (const task of tasks.slice(0, MOST_TOLD)) if (task.status === 'done') noteVerdict(task);
+  if (leaving.aborted)
     note(`baton: stopped; it goes on with the same command and --session ${asked[0]?.session}, or with: baton work`);
-  if (wasStopped || tasks.some(isLost)) process.exitCode = 1;
+  if (leaving.aborted) process.exitCode = stoppedCode(leaving, 1);
+  else if (tasks.some(isLost)) process.exitCode = 1;
   else if (outcomeOf(tasks) !== 'done') process.exitCode = 3;
+}
+
+/** How sure it is that a task is done; where no check of Baton's says so, how to have one. */
+function noteVerdict({ id, verdict }: Task): void {
+  if (verdict === null) return;
+  const more = verdict === 'unverified' ? `: see baton why ${id}; --check CMD and --expect PATH let Baton check` : '';
+  note(`baton: ${id} is done (${verdict})${more}`);
 }

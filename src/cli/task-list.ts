@@ -5,7 +5,7 @@ import type { TaskJson } from '../core/task-json.ts';
 import type { InSession } from './globals.ts';
 import { createWriter, print } from './io.ts';
 import { dim } from './style.ts';
-import { oneLine, STATUS_WIDTH, status } from './text.ts';
+import { oneLine, STATUS_WIDTH, status, verdictWord } from './text.ts';
 import { createTaskView, reading } from './with-store.ts';
 
 interface Options extends InSession {
@@ -50,7 +50,13 @@ function row(task: TaskJson): string {
   const state = waiting ? dim('waiting'.padEnd(STATUS_WIDTH)) : status(task.status, STATUS_WIDTH);
   const name = task.externalId === null ? '' : `${dim(`[${oneLine(task.externalId)}]`)} `;
   const after = waiting ? dim(`  after ${task.blockedBy.join(', ')}`) : '';
-  return line(task.id, state, task.priority, oneLine(task.agent ?? '-'), `${name}${oneLine(task.title)}${after}`);
+  return line(
+    task.id,
+    state,
+    task.priority,
+    oneLine(task.agent ?? '-'),
+    `${name}${oneLine(task.title)}${dim(verdictWord(task))}${after}`,
+  );
 }
 
 function nothing(statuses: readonly TaskStatus[], session: string | undefined): string {

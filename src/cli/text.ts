@@ -35,8 +35,12 @@ export const time = (at: number | string): string =>
     .replace('T', ' ');
 
 /** One task in one line, after something was done with it. */
-export const taskLine = (task: Pick<Task, 'id' | 'status' | 'title'>): string =>
-  `${task.id} ${status(task.status)}  ${oneLine(task.title)}`;
+export const taskLine = (task: Pick<Task, 'id' | 'status' | 'title'> & Partial<Pick<Task, 'verdict'>>): string =>
+  `${task.id} ${status(task.status)}${verdictWord(task)}  ${oneLine(task.title)}`;
+
+/** ` (unverified)` behind the status of a task that was judged; nothing behind that of another. */
+export const verdictWord = ({ status: of, verdict }: Pick<Task, 'status'> & Partial<Pick<Task, 'verdict'>>): string =>
+  verdict != null && (of === 'done' || of === 'review') ? ` (${verdict})` : '';
 
 /** A fact's details as words: `code: E_TIMEOUT, attempt: 2`. */
 export function details(detail: Readonly<Record<string, unknown>>): string {

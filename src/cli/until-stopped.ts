@@ -13,12 +13,16 @@ export function untilStopped(ending?: string): AbortSignal {
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(128 + constants.signals[signal]);
-      stop.abort();
+      stop.abort(signal);
       if (ending !== undefined) note(`baton: ${ending}; once more ends it at once`);
     });
   }
   if (ending !== undefined) whenUnread(() => stop.abort());
   return stop.signal;
 }
+
+/** The exit code of a command that was stopped: 130 after Ctrl-C. @param otherwise where it was asked to end in another way */
+export const stoppedCode = ({ reason }: AbortSignal, otherwise: 0 | 1): number =>
+  reason === 'SIGINT' ? 128 + constants.signals.SIGINT : otherwise;
 
 export const ENDING_RUNS = 'what runs is being ended';

@@ -5,7 +5,7 @@ import { whyTask } from '../runtime/lookup.ts';
 import type { InSession } from './globals.ts';
 import { print, printJson } from './io.ts';
 import { bold, dim } from './style.ts';
-import { details, oneLine, status, time } from './text.ts';
+import { details, oneLine, status, time, verdictWord } from './text.ts';
 import { findTask, reading } from './with-store.ts';
 
 export async function explain(id: string, { session, ...globals }: InSession): Promise<void> {
@@ -18,18 +18,25 @@ export async function explain(id: string, { session, ...globals }: InSession): P
 }
 
 function describe({ id, because, waitsFor, ...found }: Why, { title }: Task): string {
-  const facts = because.map(({ event, at, by, detail }) => {
+  const facts = because.flatMap(({ event, at, by, detail: { findings, ...detail } }) => {
     const told = details(detail);
-    return `  ${dim(time(at))}  ${event.padEnd(18)}  ${dim(`by ${oneLine(by)}`)}${told === '' ? '' : `  ${told}`}`;
+    return [
+      `  ${dim(time(at))}  ${event.padEnd(18)}  ${dim(`by ${oneLine(by)}`)}${told === '' ? '' : `  ${told}`}`,
+      ...linesOf(findings).map((line) => `      ${line}`),
+    ];
   });
   const waits = waitsFor.flatMap((wait) => [
-    `  ${oneLine(wait.text)}`,
+    ...wait.text.split('\n').map((line, i) => `${i === 0 ? '  ' : '      '}${oneLine(line)}`),
     ...(wait.for === 'person' ? wait.try.map((command) => `    ${dim('try:')} ${command}`) : []),
   ]);
   return [
-    `${bold(id)} is ${status(found.status)}  ${oneLine(title)}`,
+    `${bold(id)} is ${status(found.status)}${verdictWord(found)}  ${oneLine(title)}`,
     '\nBecause:',
     ...facts,
     ...(waits.length === 0 ? ['\nIt waits for nothing more.'] : ['\nIt waits for:', ...waits]),
   ].join('\n');
 }
+
+/** What was found, whole: the end of what a check printed is worth reading. */
+const linesOf = (findings: unknown): string[] =>
+  Array.isArray(findings) ? findings.flatMap((finding) => String(finding).split('\n')).map(oneLine) : [];

@@ -1,6 +1,8 @@
 /** `baton work`: claims ready tasks and runs them, until it is stopped or nothing is left. */
+import type { Store } from '../core/store.ts';
 import { eventsOf } from '../core/task-json.ts';
 import { openHost, workOn } from '../runtime/index.ts';
+import { asksPerson } from '../runtime/people-inbox.ts';
 import { openFeed } from '../session/feed.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson } from './io.ts';
@@ -10,7 +12,7 @@ import { createProgress } from './progress.ts';
 import { recoverAloud } from './run.ts';
 import { taskLine } from './text.ts';
 import { countTokens } from './tokens.ts';
-import { ENDING_RUNS, untilStopped } from './until-stopped.ts';
+import { ENDING_RUNS, stoppedCode, untilStopped } from './until-stopped.ts';
 import { writing } from './with-store.ts';
 
 interface Options extends Globals {
@@ -21,6 +23,7 @@ interface Options extends Globals {
 
 export async function work({ untilEmpty = false, parallel, agent, ...globals }: Options): Promise<void> {
   const leaving = untilStopped(ENDING_RUNS);
+  const ran = new Set<string>();
   await writing(globals, async (store, dir) => {
     const progress = createProgress(false);
     const config = followConfig(dir, progress.say);
@@ -45,14 +48,32 @@ export async function work({ untilEmpty = false, parallel, agent, ...globals }: 
         leaving,
         ...(agent.length === 0 ? {} : { agents: agent }),
         onResult: ({ task }) => {
+          ran.add(task.id);
           if (!globals.json) print(taskLine(task));
         },
       });
       await host.watch.caughtUp();
+      if (leaving.aborted) process.exitCode = stoppedCode(leaving, 0);
+      else if (untilEmpty) process.exitCode = await exitCodeOf(store, ran);
     } finally {
       progress.end();
       await feed.close();
       await host.close();
     }
   });
+}
+
+/** 1 where a task that was run is a dead letter, else 3 where one waits for a person, else 0. */
+async function exitCodeOf(store: Store, ran: ReadonlySet<string>): Promise<number> {
+  let code = 0;
+  for (const id of ran) {
+    const task = await store.find(id);
+    if (task?.status === 'deadletter') return 1;
+    if (
+      task !== undefined &&
+      (task.status === 'review' || task.status === 'blocked' || (await asksPerson(store, task)))
+    )
+      code = 3;
+  }
+  return code;
 }

@@ -1,5 +1,5 @@
 /** The form of a session's final report, as other programs read it. Fields may be added; none may go. */
-import type { TaskStatus } from './task.ts';
+import type { Task, TaskStatus } from './task.ts';
 
 export interface SessionFinalReport {
   readonly aop_version: string;
@@ -80,6 +80,7 @@ interface GraphNode {
   readonly status: TaskStatus;
   readonly agent: string | null;
   /** Runs ever started. */
+  readonly verdict: Task['verdict'];
   readonly attempts: number;
   readonly cost_usd: number;
 }

@@ -111,6 +111,7 @@ function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFina
       external_id: task.externalId,
       title: task.title,
       status: task.status,
+      verdict: task.verdict,
       agent: task.run?.agent ?? task.routing.agent,
       attempts: task.runs,
       cost_usd: rounded(costs.get(task.id) ?? 0),

@@ -192,7 +192,9 @@ function inReview(task: Task): Standing {
       ? `a person to look at it: ${task.cause.message}`
       : task.reviewRequired || task.run === null
         ? 'the review of a person'
-        : `the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`;
+        : task.run.silent === true
+          ? 'the review of a person, since its agent ended without a report'
+          : `the review of a person, since its agent says: ${task.run.outcome ?? 'nothing'}`;
   return asks(asked(task.id, text, ...approving(task.id), `baton task retry ${task.id}`));
 }
 

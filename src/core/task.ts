@@ -121,6 +121,8 @@ export interface Run {
   readonly supervisor: Supervisor | null;
   /** What it claimed when it stopped; null while it runs, and where it said nothing. */
   readonly outcome: string | null;
+  /** It ended without a report: what stands as its outcome is not the agent's word. */
+  readonly silent?: true;
   /** The id that it has in its own files, where another program than Baton began it. */
   readonly externalId?: string;
 }

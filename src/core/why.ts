@@ -16,6 +16,8 @@ interface Fact {
 export interface Why {
   readonly id: string;
   readonly status: Task['status'];
+  /** What Baton's own checks said of the latest run; null until it was judged. */
+  readonly verdict: Task['verdict'];
   /** Oldest first. */
   readonly because: readonly Fact[];
   readonly waitsFor: readonly Wait[];
@@ -37,6 +39,7 @@ export const why = (
 ): Why => ({
   id: task.id,
   status: task.status,
+  verdict: task.verdict,
   because: because(task, history),
   waitsFor: waitsOf(standing(task, { find, now, writers, questions })),
 });

@@ -122,7 +122,14 @@ export function itemOfTask(task: Task, blocks: readonly string[] = []): InboxIte
       ? `Is ${id} done? ${summary ?? title}`
       : waitsForMerge(task)
         ? `${id} is not merged into ${task.workspace?.branch ?? 'its branch'}: ${cause.message}; merge it now?`
-        : `${id} does not hold what it claims: ${cause.message}; is it done all the same?`;
-  const said = run === null || run.outcome === 'done' ? 'a review was asked for' : `its agent says: ${run.outcome}`;
+        : cause.code === 'E_UNVERIFIED'
+          ? `Is ${id} done? ${cause.message}`
+          : `${id} does not hold what it claims: ${cause.message}; is it done all the same?`;
+  const said =
+    run === null || run.outcome === 'done'
+      ? 'a review was asked for'
+      : run.silent === true
+        ? 'its agent ended without a report'
+        : `its agent says: ${run.outcome}`;
   return { id, kind: 'review', question, options: [], ...told, reason: reason ?? said };
 }

@@ -112,6 +112,7 @@ async function settleAsTold(
       type: 'run.report',
       run: run.id,
       outcome: claimed.outcome,
+      ...(report === null && saysNothing(work.graph) ? { silent: true as const } : {}),
       ...(summary === '' ? {} : { summary }),
       ...(claimed.outcome === 'failed' ? { ...errorOf(told), ...repeatsOf(work) } : {}),
       cost,

@@ -63,7 +63,7 @@ describe('the agent that was ordered does it', () => {
     const running = startBaton(['run', 'Do it', '--agent', 'emma', '--model', 'm-2'], root);
     await until('emma has begun', () => begun('begun'));
     running.child.kill('SIGINT');
-    await running.ended;
+    expect(await running.ended).toBe(130);
     writeFileSync(join(root, 'go'), '');
     expect((await batonHere(['work', '--until-empty'], '', root)).exit).toBe(0);
     const [task] = await list();

@@ -48,6 +48,7 @@ test('a new task was made, and waits for whoever it is for', async () => {
   expect(await w.why(ID)).toEqual({
     id: ID,
     status: 'ready',
+    verdict: null,
     because: [
       {
         event: 'task.created',

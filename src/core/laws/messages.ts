@@ -174,6 +174,8 @@ export type TaskMessage =
       readonly type: 'run.report';
       readonly run: string;
       readonly outcome: Outcome;
+      /** Its agent reported nothing. */
+      readonly silent?: true;
       readonly summary?: string;
       readonly cost?: Amount;
       /** Why it failed: a code of the table, and a sentence; the summary where there is none. */

@@ -43,6 +43,7 @@ export function report(draft: Draft, task: Task, said: Of<'run.report'>): Decisi
   };
   draft.event('run.reported', task.id, said.run, {
     outcome: said.outcome,
+    ...(said.silent === true ? { silent: true } : {}),
     ...(said.summary === undefined ? {} : { summary: said.summary }),
     ...(said.cost === undefined ? {} : { cost: said.cost }),
   });
@@ -51,7 +52,8 @@ export function report(draft: Draft, task: Task, said: Of<'run.report'>): Decisi
     const message = said.reason ?? said.summary ?? 'the agent says that it failed';
     failed(draft, task, { code: said.code ?? 'E_UNKNOWN', message }, told, said);
   } else {
-    settleClaim(draft, task, said.outcome, told, said.summary);
+    const run = said.silent === true && task.run !== null ? { ...task.run, silent: true as const } : task.run;
+    settleClaim(draft, { ...task, run }, said.outcome, told, said.summary);
   }
   return draft.decision(task.session, [task.id]);
 }

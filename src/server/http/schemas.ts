@@ -85,6 +85,7 @@ export const WhyShape = z
   .looseObject({
     id: z.string(),
     status: Status,
+    verdict: z.enum(VERDICTS).nullable(),
     because: z.array(
       z.looseObject({
         event: z.string(),

@@ -95,6 +95,7 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     type: type('run.report'),
     run: text,
     outcome: part.outcome,
+    silent: z.literal(true).optional(),
     summary: text.optional(),
     cost: part.amount.optional(),
     code: text.optional(),
