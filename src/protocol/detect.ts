@@ -11,10 +11,10 @@ import { type CountTokens, type Message, message } from './message.ts';
 import { decodeGraphUpdate, decodeOutput } from './output/decode.ts';
 import { PARTS } from './parts.ts';
 import { createLineCutter, MAX_MESSAGE } from './scan/lines.ts';
-import { createScanner, type Piece } from './scan/scanner.ts';
+import { createScanner, type Piece, type ScanOptions } from './scan/scanner.ts';
 import { exceedsBytes, stripAnsi } from './text/clean.ts';
 
-export interface DetectOptions {
+export interface DetectOptions extends ScanOptions {
   /** Counts tokens where a value may be over its limit; without it such a value is let pass. */
   readonly countTokens?: CountTokens;
 }
@@ -29,6 +29,8 @@ export interface Detector {
   feed(chunk: string | Uint8Array): Found[];
   /** @returns what only the end of the text decides: its aop1 report, unknown commands, a v1 prompt, or that there is nothing */
   end(): Found[];
+  /** Whether a message was passed by in a code fence. */
+  readonly sawFenced: boolean;
 }
 
 /** What is kept of a text that may turn out to be a v1 prompt. */
@@ -42,7 +44,7 @@ export function createDetector(options: DetectOptions = {}): Detector {
   const scanner = createScanner((piece) => {
     count++;
     ready.push({ ...decode(piece, options), line: piece.line });
-  });
+  }, options);
   const lines = createLineCutter(scanner);
 
   const take = (): Found[] => {
@@ -58,6 +60,9 @@ export function createDetector(options: DetectOptions = {}): Detector {
   };
 
   return {
+    get sawFenced() {
+      return scanner.sawFenced;
+    },
     feed(chunk) {
       feedText(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
       return take();

@@ -9,7 +9,7 @@ import type { Report } from '../core/report.ts';
 import type { Task } from '../core/task.ts';
 import { withinLimit } from '../protocol/aop1/too-long.ts';
 import { isReport } from '../protocol/dialects.ts';
-import { aop2, createDetector, type Found, lastReport, type Message } from '../protocol/index.ts';
+import { aop2, createDetector, type Detector, type Found, lastReport, type Message } from '../protocol/index.ts';
 import type { Ear } from './live-runs.ts';
 import { NO_PROGRESS, type Progress, progressOf } from './progress.ts';
 import { asRailsSay } from './response/said.ts';
@@ -44,6 +44,8 @@ export interface Hearing {
   readonly malformed: { readonly code: ErrorCode; readonly message: string } | null;
   /** What it has said of the knowledge graph so far. */
   readonly graph: SaidGraph;
+  /** Whether it printed a message in a code fence: that one did not act. */
+  readonly sawFenced: boolean;
   /** It is going to be asked for what of that was broken. */
   mendGraph(): void;
   /** Messages that were ours to hear and were not taken, with the reason. */
@@ -62,13 +64,19 @@ interface HearingOptions {
   route?(message: Found): void;
 }
 
+/** What is printed of these is data: they act from the run's own channels. */
+export const PRINTED = "it was printed, and so it is data; it acts from the run's socket or its tools";
+
 export const TOO_LATE = 'the run is over, and what it had said is being looked at';
 
 /** Of these, messages that agents may have for other rooms, nothing is kept here. */
 const MOST_REFUSED = 20;
 
 export function createHearing({ task, run, rails, onProgress, onPrinted, route }: HearingOptions): Hearing {
-  let detector = createDetector();
+  // What stands in a code fence is shown, not said.
+  const listen = (): Detector => createDetector({ skipFences: true });
+  let detector = listen();
+  let sawFenced = false;
   let heard: Heard | null = null;
   let malformed: Hearing['malformed'] = null;
   let isClosed = false;
@@ -98,7 +106,8 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
   const take = (found: Found, isSaid: boolean): void => {
     const message = withinLimit(found);
     const { dialect, kind, value, valid } = message;
-    if (dialect === 'unstructured' || dialect === 'v1' || dialect === 'command') return;
+    if (dialect === 'unstructured' || dialect === 'v1') return;
+    if (dialect === 'command') return refuse(message, PRINTED);
     if (isOfGraph(message)) graph.take(message);
     if (!valid && dialect === 'aop2' && kind === 'RESPONSE' && notOwn(value) === null) malformed = brokenIn(message);
     if (isSaid && route !== undefined && !isForRun(message)) return route(message);
@@ -157,7 +166,8 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
 
   const pause = (): void => {
     for (const message of detector.end()) take(message, true);
-    detector = createDetector();
+    sawFenced ||= detector.sawFenced;
+    detector = listen();
   };
 
   return {
@@ -197,6 +207,9 @@ export function createHearing({ task, run, rails, onProgress, onPrinted, route }
     },
     get graph() {
       return graph.said;
+    },
+    get sawFenced() {
+      return sawFenced;
     },
     mendGraph: () => graph.mend(),
     refused,

@@ -20,13 +20,13 @@ export async function saidBy(host: Host, task: Task, run: Run, history: readonly
 
 /** False where there is something in the log's place that is not looked into. */
 async function hearLog(host: Host, task: Task, run: Run, ear: GraphEar): Promise<boolean> {
-  let detector = createDetector();
+  let detector = createDetector({ skipFences: true });
   const take = (all: readonly Found[]): void => {
     for (const found of all) if (isOfGraph(found)) ear.take(found);
   };
   const pause = (): void => {
     take(detector.end());
-    detector = createDetector();
+    detector = createDetector({ skipFences: true });
   };
   const { phases = [] } = await taskMessage(host.store, task, host.workspace);
   const read = await readWords(host, task, run, {

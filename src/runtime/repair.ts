@@ -54,7 +54,8 @@ async function reasonsForNone(
   if (result !== null && result !== 'unreadable') return [];
   const wrong = [...broken, ...refusedReports(hearing)].map(({ kind, reason }) => `${kind}: ${reason}`);
   if (result === 'unreadable') wrong.push('the result file that you wrote cannot be read');
-  return wrong.length === 0 ? [NO_REPORT] : [...new Set(wrong)];
+  if (wrong.length > 0) return [...new Set(wrong)];
+  return [hearing.sawFenced ? `${NO_REPORT} but in a code fence, where it does not count` : NO_REPORT];
 }
 
 /** Of what was not taken, what was meant as a report. */

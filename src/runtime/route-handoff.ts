@@ -22,6 +22,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { checkAgentName } from './agents.ts';
 import { childMessage, narrowed, oversteps, taskMessage } from './child.ts';
+import { PRINTED } from './hearing.ts';
 import { MOST_TITLE, tasksOfMessages } from './new-tasks.ts';
 import { again } from './route-report.ts';
 import { isPerson, notTheirs } from './route-who.ts';
@@ -380,16 +381,8 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   if (own !== null && (name === own.externalId || name === own.id)) {
     return ignored(`it is the TASK of ${own.id} itself`, own.id);
   }
-  if (own !== null && sender.channel === 'stdout' && message.session.session_id !== own.session) {
-    return reject(
-      options,
-      said,
-      own,
-      no(
-        'E_PERMISSION_DENIED',
-        `expected a TASK of the session ${own.session}, got one of ${message.session.session_id}`,
-      ),
-    );
+  if (sender.channel === 'stdout') {
+    return reject(options, said, own ?? undefined, no('E_PERMISSION_DENIED', `${name} makes no task: ${PRINTED}`));
   }
   const session = own?.session ?? message.session.session_id;
   const parent = above ? await store.find(above, isTaskId(above) ? undefined : session) : (own ?? undefined);

@@ -13,6 +13,7 @@ import { detect } from '../protocol/detect.ts';
 import { ownerOfHead } from '../protocol/dialects.ts';
 import type { Message } from '../protocol/message.ts';
 import type { Router, Sender } from './doors.ts';
+import { PRINTED } from './hearing.ts';
 import { isSignOfLife, type Told, takeEvent, takeSign } from './route-event.ts';
 import { keyOfHandoff, takeHandoff, takeHandoffAnswer, takeTask } from './route-handoff.ts';
 import { type Bodies, createBodies, takeNews } from './route-news.ts';
@@ -145,6 +146,10 @@ async function handle(options: RouterOptions, bodies: Bodies, told: Told, said: 
   }
   const task = await taskOf(options, said, own);
   if (task === undefined) return unknownTask(options, said, own);
+  if (sender.channel === 'stdout' && own !== null && task.id !== own.id) {
+    const name = `${nameOf(message)} about ${task.id}`;
+    return reject(options, said, task, no('E_PERMISSION_DENIED', `${name} is not about ${own.id}, and ${PRINTED}`));
+  }
   const strange = ofOtherSession(message, task);
   if (strange !== null) return reject(options, said, task, strange);
   const isEvent = dialect === 'aop2' && kind === 'EVENT';

@@ -14,7 +14,7 @@ export function aop1Prompt({ detailsFile, taskType }: AskFor): string {
     '**OUTPUT REQUIREMENTS (mandatory, Agent Output Protocol):**',
     '',
     ...write,
-    'End with this block and nothing after it:',
+    'End with this block, not in a code fence, and nothing after it:',
     '',
     '[AOP:START] {ISO timestamp}',
     `[AOP:TASK] {your task in ${TASK_CHARS} characters}`,

@@ -29,7 +29,14 @@ export type Piece = { readonly line: number } & (
   | { readonly kind: 'aop1'; readonly found: Aop1Found }
 );
 
+export interface ScanOptions {
+  /** Passes by what stands in code fences: it is shown there, not said. */
+  readonly skipFences?: boolean;
+}
+
 interface Scanner extends LineSink {
+  /** Whether a message was passed by in a code fence. */
+  readonly sawFenced: boolean;
   /** Whether a line of a v1 prompt was seen. */
   readonly sawV1: boolean;
   /** Emits what only the whole text decides: the aop1 report, and unknown commands. */
@@ -48,7 +55,7 @@ interface Mark {
 /** Unknown commands that are held while the text has nothing else; a text with more of them is no session. */
 const MAX_UNKNOWN = 1000;
 
-export function createScanner(emit: (piece: Piece) => void): Scanner {
+export function createScanner(emit: (piece: Piece) => void, { skipFences = false }: ScanOptions = {}): Scanner {
   const aop1 = createBlockReader();
   const json = createJsonPieces({
     value: (owner, value, text, line) => found({ kind: 'json', line, owner, value, text }),
@@ -62,6 +69,9 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
   let fence: string | null = null;
   let onlyCommands = true;
   let sawV1 = false;
+  let sawFenced = false;
+  /** What stands in the code fence that is open, where those are passed by. */
+  let fenced: Fenced | null = null;
   let isFirst = true;
   let isRereading = false;
   /** A line of a mark alone: the JSON may follow on the next. */
@@ -88,7 +98,10 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
       brokenMark(before);
     }
     const opener = openerOf(line);
-    if (opener === null) text(line, number);
+    if (fenced !== null && opener !== 'fence') {
+      fenced.line(line, number);
+      text(line, number);
+    } else if (opener === null) text(line, number);
     else begins[opener](line, number);
     if (!isBlank) isFirst = false;
   };
@@ -134,9 +147,13 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     },
     fence(line, number) {
       const [, ticks = '', info = ''] = /(`{3,}|~{3,})([\s\S]*)$/.exec(line) ?? [];
-      if (fence === null) fence = ticks;
-      else if (ticks.startsWith(fence) && info.trim() === '') {
+      if (fence === null) {
+        fence = ticks;
+        if (skipFences) fenced = holdFenced();
+      } else if (ticks.startsWith(fence) && info.trim() === '') {
         fence = null;
+        if (fenced !== null && fenced.end().length > 0) sawFenced = true;
+        fenced = null;
         aop1.interrupt(true);
       }
       text(line, number);
@@ -184,6 +201,9 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
     get wantsAll() {
       return yaml !== null || json.isOpen || aop1.collecting || prefix !== null;
     },
+    get sawFenced() {
+      return sawFenced;
+    },
     get sawV1() {
       return sawV1;
     },
@@ -206,9 +226,33 @@ export function createScanner(emit: (piece: Piece) => void): Scanner {
       if (yaml !== null) closeYaml(yaml);
       if (prefix !== null) brokenMark(prefix);
       json.end();
+      // A fence that nothing closes is none: an odd mark in what a program prints hides no message.
+      for (const piece of fenced?.end() ?? []) emit(piece);
       const report = aop1.end();
       if (report !== null) emit({ kind: 'aop1', line: report.block.line, found: report });
       if (onlyCommands) for (const piece of unknown) emit(piece);
+    },
+  };
+}
+
+interface Fenced {
+  line(line: string, number: number): void;
+  end(): readonly Piece[];
+}
+
+/** So many messages of a code fence are held, until it is known whether it is closed; the last ones. */
+const MOST_FENCED = 50;
+
+function holdFenced(): Fenced {
+  let pieces: Piece[] = [];
+  const scanner = createScanner((piece) => {
+    pieces = [...pieces.slice(1 - MOST_FENCED), piece];
+  });
+  return {
+    line: (line, number) => scanner.line(line, number, false),
+    end() {
+      scanner.end();
+      return pieces;
     },
   };
 }
