@@ -140,8 +140,7 @@ const TASK: Readonly<Record<string, Shown>> = {
 };
 
 const KEPT: Shown = 'runtime/response.test.ts: nothing is dropped and nothing of Baton’s is overwritten';
-const MEASURED: Shown =
-  'runtime/evidence.test.ts: who it was, what it cost and when is told by Baton, not by the agent';
+const MEASURED: Shown = 'runtime/evidence.test.ts: who it was and when is told by Baton, not by the agent';
 const COST: Shown =
   'runtime/response.test.ts: counts where nothing was measured: in the task, the RESPONSE and the totals';
 const OWN: Shown = 'runtime/response.test.ts: on standard output: another %s';
