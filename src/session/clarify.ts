@@ -1,6 +1,6 @@
 /** What is asked back when a line cannot be acted on: one short question that names what is missing. Pure sentences. */
 import { quote } from '../protocol/text/quote.ts';
-import type { KnownCheckpoint } from './natural-agents.ts';
+import type { KnownCheckpoint, KnownTask } from './natural-agents.ts';
 
 const MOST_NAMED = 5;
 
@@ -23,6 +23,12 @@ export const whatThing = (words: string): string =>
   `What exactly do you mean by ${quote(words)}, and which agent should do it?`;
 export const whichTask = (deed: string): string => `Which task should I ${deed}? Nothing was delegated yet.`;
 export const oneTask = (deed: string): string => `Which task should I ${deed}? Name one by its id.`;
+export const whichNeeded = (words: string, tasks: readonly KnownTask[]): string => {
+  const names = tasks.map(({ id, title }) => `${id} (${title})`);
+  return `Which task should it wait for? ${quote(words)} names ${names.length === 0 ? 'none that I know' : `several: ${listed(names, '')}`}.`;
+};
+export const whoseTurn = (agent: string): string =>
+  `Should ${agent} be given a task too? Say who does what first, and what comes then.`;
 export const whatMessage = (to: string): string => `What should I tell ${to}?`;
 export const whatKey = (value: string): string =>
   `Under which name should I save ${quote(value)}? Say "remember … as <name>".`;

@@ -7,6 +7,15 @@ export interface KnownCheckpoint {
   readonly name: string | null;
 }
 
+/** A task of the session, as words may mean it. */
+export interface KnownTask {
+  readonly id: string;
+  readonly title: string;
+  readonly agent: string | null;
+  /** Neither done nor cancelled. */
+  readonly open: boolean;
+}
+
 /** What is known when a line is read. */
 export interface NaturalContext {
   readonly agents: readonly string[];
@@ -17,6 +26,8 @@ export interface NaturalContext {
   readonly roles?: Readonly<Record<string, string>>;
   /** The oldest first. */
   readonly checkpoints?: readonly KnownCheckpoint[];
+  /** The session's tasks: `once the api is done` means one of them. */
+  readonly tasks?: readonly KnownTask[];
   /** The keys that are saved: `what is the db?` is asked of those only. */
   readonly keys?: readonly string[];
   /** With it, a value that is too long to be saved is asked about instead of being refused later. */

@@ -11,24 +11,35 @@ export interface Piece {
   readonly glue: string;
   /** Ends in a question mark. */
   readonly asks: boolean;
+  /** Begins with `then`, `after that`, `once that is done`: it comes after what was said before. */
+  readonly follows: boolean;
 }
 
-const GAP =
-  /[.!?;]+(?:\s+|$)|\s*\n\s*|(?:,| -)? (?:and )?(?:then|after that|afterwards)\b,? ?(?!$)|, (?:and |but |plus )?(?:also )?| (?:and|but|plus|&) (?:also )?/gi;
+const IS_DONE =
+  "(?:'s|'ve| is| are| has| have)?(?: been)? (?:done|finished|complete|completed|ready|through|merged|finishes|completes)";
+const ORDER = `(?:then|after that|after this|afterwards|subsequently|(?:once|when|as soon as|after) (?:that|it|this|she|he|they)${IS_DONE})`;
+
+const GAP = new RegExp(
+  `(?:[.!?;]+(?:\\s+|$)|\\s*\\n\\s*)(?:(?:and )?${ORDER}\\b,? ?(?!$))?|(?:,| -)? (?:and )?${ORDER}\\b,? ?(?!$)|, (?:and |but |plus )?(?:also )?| (?:and|but|plus|&) (?:also )?`,
+  'gi',
+);
+const FOLLOWS = new RegExp(`${ORDER}\\b`, 'i');
 
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
   let start = 0;
   let gap: Gap = 'sentence';
   let glue = '';
+  let follows = false;
   const add = (end: number, asks: boolean): void => {
     const piece = text.slice(start, end).trim();
-    if (piece !== '') pieces.push({ text: piece, gap, glue, asks });
+    if (piece !== '') pieces.push({ text: piece, gap, glue, asks, follows });
   };
   for (const match of text.matchAll(GAP)) {
     add(match.index, match[0].includes('?'));
     start = match.index + match[0].length;
-    gap = /[.!?;\n]/.test(match[0]) ? 'sentence' : /then|after/i.test(match[0]) ? 'then' : 'weak';
+    follows = FOLLOWS.test(match[0]);
+    gap = /[.!?;\n]/.test(match[0]) ? 'sentence' : follows ? 'then' : 'weak';
     glue = match[0].replace(/\n/g, ' ').replace(/\s+/g, ' ');
   }
   add(text.length, false);
@@ -46,9 +57,9 @@ interface Wish {
 }
 
 const TALK =
-  /^(?:(?:please|kindly|hey|ok|okay|so|well|now|and|but|then|also|just|quickly|baton|hmm|yes|yeah|sure|oh|alright|first|finally|lastly)(?:,|!)? (?=\S)|(?:hi|hello|next|great|good|cool|right|thanks|thank you|perfect|good morning)[,!] |go ahead and |feel free to |do me a favou?r and |be so kind (?:as to|and) )/i;
+  /^(?:(?:please|pls|plz|kindly|hey|ok|okay|so|well|now|and|but|then|also|just|quickly|baton|hmm|yes|yeah|sure|oh|alright|first|finally|lastly)(?:,|!)? (?=\S)|(?:hi|hello|next|great|good|cool|right|thanks|thank you|perfect|good morning)[,!] |go ahead and |feel free to |do me a favou?r and |be so kind (?:as to|and) )/i;
 const ASKED =
-  /^(?:(?:can|could|would|will) you (?:please |kindly |just |quickly |also )*(?=\S)|(?:i'd|i would) (?:like|love) (?:you )?to (?!know|see)|i (?:want|need) (?:you )?to (?!know|see)|(?:we|i) (?:need|have) to |let's |let us |lets |time to |it's time to |i'd appreciate it if you (?:could |would )?)/i;
+  /^(?:(?:would|do) you mind (?=(?:ask|tell|hav|gett|lett|mak|giv|delegat|assign)ing\b)|(?:can|could|would|will) (?:you|we) (?:please |pls |kindly |just |quickly |also )*(?=(?:get|have|ask|let)\b)|(?:can|could|would|will) you (?:please |kindly |just |quickly |also )*(?=\S)|(?:i'd|i would) (?:like|love) (?:you )?to (?!know|see)|i (?:want|need) (?:you )?to (?!know|see)|(?:we|i) (?:need|have) to |let's |let us |lets |time to |it's time to |i'd appreciate it if you (?:could |would )?)/i;
 /** Before a question that is asked in a roundabout way. */
 const TOLD =
   /^(?:(?:please )?(?:tell|show) me (?=what|how|who|which|where|if|whether)|let me know (?=what|how|who|which|where|if|whether)|(?:i'd like|i would like|i want|i need) to (?:know|see) (?=what|how|who|which|where|if|whether|the)|(?:do|can|could) you (?:know|tell me|say) (?=what|how|who|which|where|if|whether)|i wonder (?=what|how|who|which|where|if|whether))/i;
@@ -57,7 +68,21 @@ const HALF =
 const HARDLY =
   /^(?:maybe|perhaps|possibly|probably|i (?:think|guess|suppose|feel|believe)(?: that)?|what if|(?:you|we|i) (?:should|might|may want to|might want to|could|ought to)|it might be (?:good|better|wise|time) to|i(?:'m| am) (?:thinking|wondering|tempted)(?: (?:of|about|if|whether|to))?|not sure (?:if|whether)|i wonder if|(?:i|we) (?:will|would|am going to|are going to|may|plan to|want you not to))(?:,|:)? (?:we should |you should |i should |we could |we |you |i )?/i;
 const TAIL =
-  /(?:,? (?:please|thanks|thank you|thx|for me|will you|would you|could you|ok|okay|if you can|if possible|if you could|if you would|if you don't mind|cheers))+$/i;
+  /(?:,? (?:please|pls|plz|thanks|thank you|thx|for me|will you|would you|could you|ok|okay|if you can|if possible|if you could|if you would|if you don't mind|cheers))+$/i;
+
+/** `would you mind asking emma` asks to ask. */
+const BARE: Readonly<Record<string, string>> = {
+  asking: 'ask',
+  telling: 'tell',
+  having: 'have',
+  getting: 'get',
+  letting: 'let',
+  making: 'make',
+  giving: 'give',
+  delegating: 'delegate',
+  assigning: 'assign',
+};
+const GERUND = new RegExp(`^(${Object.keys(BARE).join('|')})\\b`, 'i');
 
 /** What is wanted, without the words of politeness around it. */
 export function wishOf(piece: string): Wish {
@@ -72,7 +97,7 @@ export function wishOf(piece: string): Wish {
     if (half !== asked && doubt === 'none') doubt = 'half';
     const hardly = half.replace(HARDLY, '');
     if (hardly !== half) doubt = 'hardly';
-    text = hardly.trim();
+    text = (polite ? hardly.replace(GERUND, (_, verb: string) => BARE[verb.toLowerCase()] ?? verb) : hardly).trim();
     if (text === before) break;
   }
   return { text, doubt, polite };

@@ -72,10 +72,16 @@ const cut = (text: string, match: RegExpExecArray): string =>
 
 const explicit = (written = ''): Priority => `P${written.replace(/\D/g, '')}` as Priority;
 
-/** `the critical bug` is part of the task, and says how urgent it is. Not so `time-critical` or `urgent-care`. */
+/** What can itself be urgent: a piece of work. Of all else (`the critical section`, `an urgent flag`) the word says no priority. */
+const WORK = '(?:bugs?|issues?|problems?|tasks?|jobs?|fix(?:es)?|tickets?|outages?|incidents?|crash(?:es)?|regressions?|defects?|vulnerabilit(?:y|ies))';
+const WORK_ENDS = "(?=$|[,.;!?)]| (?:in|of|on|with|for|at|from|that|which|where|when|we|before|today|now)\\b)";
+const URGENT_WORK = new RegExp(`(?<![\\w-])(?:urgent|critical) ${WORK}${WORK_ENDS}`, 'i');
+const IMPORTANT_WORK = new RegExp(`(?<![\\w-])important ${WORK}${WORK_ENDS}`, 'i');
+
+/** `the critical bug` is part of the task, and says how urgent it is. */
 function within(text: string): Priority | null {
-  if (/(?<![\w-])(?:urgent|critical|asap)(?![\w-])/i.test(text)) return 'P0';
-  return /(?<![\w-])important(?![\w-])/i.test(text) ? 'P1' : null;
+  if (URGENT_WORK.test(text)) return 'P0';
+  return IMPORTANT_WORK.test(text) ? 'P1' : null;
 }
 
 /** A clause that says nothing but how urgent something else is; null where it says more. */

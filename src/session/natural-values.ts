@@ -1,4 +1,4 @@
-/** From words to the values of a command: keys, names, tasks, seconds. The language has no escapes, so what a colon would cut is written differently. */
+/** From words to the values of a command: keys, names, topics, seconds. */
 
 const ARTICLE = /^(?:the|my|our|your|a|an|this|that)\s+/i;
 
@@ -27,10 +27,10 @@ export function nameOf(text: string): string | null {
 }
 
 /**
- * A task or another text that is one parameter: spaces stay, colons go. `src/a.ts:42` → `src/a.ts 42`, `std::vector` → `std.vector`,
- * `fix this: the login` → `fix this - the login`.
+ * A topic that is looked for, as one parameter: spaces stay, colons go, since the language has no escapes. What is kept or handed on is never
+ * changed so: it is the text of a command, which may have colons.
  */
-export function textOf(text: string): string {
+export function topicText(text: string): string {
   return text
     .replace(/https?:\/\//gi, '')
     .replace(/\s*:+(?=\s)/g, ' -')

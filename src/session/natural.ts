@@ -16,7 +16,9 @@ import {
   tooMany,
   whatThing,
   whichAgent,
+  whichNeeded,
   whoDoes,
+  whoseTurn,
 } from './clarify.ts';
 import type { NaturalContext } from './natural-agents.ts';
 import {
@@ -29,13 +31,17 @@ import {
   piecesOf,
   wishOf,
 } from './natural-clauses.ts';
+import { leadingCondition, type Needed, trailingCondition } from './natural-order.ts';
+import { originalOf } from './natural-original.ts';
 import { type Priority, priorityOnly, takePriority } from './natural-priority.ts';
 import { maskQuotes } from './natural-quotes.ts';
+import { corrected } from './natural-spelling.ts';
 import { nameOf } from './natural-values.ts';
 import { type Grammar, grammarOf } from './phrases.ts';
 import { UNNAMED } from './phrases-checkpoint.ts';
 import type { Meaning, Mode } from './phrases-rule.ts';
-import { isVague, VERBS } from './phrases-work.ts';
+import { VERBS } from './phrases-verbs.ts';
+import { isVague } from './phrases-work.ts';
 
 export type { NaturalContext } from './natural-agents.ts';
 export type { Mode } from './phrases-rule.ts';
@@ -63,11 +69,11 @@ export function interpret(line: string, context: NaturalContext): Interpretation
   if (/\n\s*#/.test(text)) return question(oneCommand(), false);
   const pieces = piecesOf(text);
   if (pieces.length > MOST_PIECES) return question(tooMany(), false);
-  const reader: Reader = { grammar: grammarOf(context), quotes, context };
+  const reader: Reader = { grammar: grammarOf(context), quotes, context, line };
   const answer = readPieces(pieces, reader);
   if (!answer.unsure || pieces.length < 2) return answer;
   // What looks like several wishes may be one: `before the refactor, checkpoint`.
-  const whole = readPieces([{ text, gap: 'sentence', glue: '', asks: /\?\s*$/.test(text) }], reader);
+  const whole = readPieces([{ text, gap: 'sentence', glue: '', asks: /\?\s*$/.test(text), follows: false }], reader);
   return whole.unsure ? answer : whole;
 }
 
@@ -89,6 +95,8 @@ interface Reader {
   readonly grammar: Grammar;
   readonly quotes: readonly string[];
   readonly context: NaturalContext;
+  /** As it was written. */
+  readonly line: string;
 }
 
 interface Read {
@@ -114,7 +122,12 @@ function read(clause: string, { grammar, quotes, context }: Reader, antecedent: 
   if (plain !== null && plain.kind !== 'ask') return done(plain, null);
   const ranked = takePriority(wish.text);
   const other = ranked.text === wish.text ? null : meaningOf(wishOf(ranked.text).text);
-  return other === null ? done(plain, null) : done(other, ranked.priority);
+  if (other !== null) return done(other, ranked.priority);
+  const fixed = plain === null ? wishOf(corrected(clause)) : wish;
+  const meant = fixed.text === wish.text ? null : meaningOf(fixed.text);
+  // A slip is forgiven where nothing is lost if it was none.
+  const isSafe = meant?.kind === 'do' && !meant.commands.some(isDestructive);
+  return isSafe ? { ...done(meant, null), ...fixed, wish: fixed.text } : done(plain, null);
 }
 
 /** One wish: the pieces that belong to it. */
@@ -125,6 +138,8 @@ interface Clause {
   /** It has already gone on after a `then`. */
   readonly goesOn: boolean;
   readonly asks: boolean;
+  /** Comes after what the line said before. */
+  readonly follows: boolean;
 }
 
 function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
@@ -132,17 +147,18 @@ function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
     return question(nothingDone(), false);
   const wanted = pieces.filter((piece) => !isFiller(piece.text));
   const clauses: Clause[] = [];
-  for (const piece of wanted) {
+  for (const written of wanted) {
     const last = clauses.at(-1);
+    const piece = completed(written, last, wanted, reader);
     const meaning = read(piece.text, reader, 'it').meaning;
     const join = last === undefined ? 'new' : joining(last, piece, meaning);
     if (join === 'whose') return question(whoDoes(lineOf(meaning) ?? piece.text), false);
     if (join === 'new' || last === undefined) {
-      clauses.push({ text: piece.text, first: meaning, goesOn: false, asks: piece.asks });
+      clauses.push({ text: piece.text, first: meaning, goesOn: false, asks: piece.asks, follows: piece.follows });
     } else {
       clauses[clauses.length - 1] = {
         ...last,
-        text: last.text + (piece.glue || ' ') + piece.text,
+        text: last.text + (written.glue || ' ') + written.text,
         goesOn: last.goesOn || piece.gap === 'then',
         asks: piece.asks,
       };
@@ -151,6 +167,27 @@ function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
   if (clauses.length > 1 && clauses.some(({ text }) => isPutOff(wishOf(text).text))) return question(notLater(), false);
   return readClauses(clauses, reader);
 }
+
+/**
+ * What a piece leaves out because the one before has said it: `ask emma to fix the header and bob to fix the footer`; `first emma fixes
+ * the build, then codex updates the docs`.
+ */
+function completed(piece: Piece, last: Clause | undefined, all: readonly Piece[], { grammar }: Reader): Piece {
+  const { text } = wishOf(piece.text);
+  const { pattern } = grammar.names;
+  if (last !== undefined && isTask(last) && new RegExp(`^${pattern} to \\S`, 'i').test(text)) return { ...piece, text: `ask ${text}` };
+  const isPlan = piece.follows || (piece === all[0] && /^first\b/i.test(piece.text) && all[1]?.follows === true);
+  const [, who, verb = '', rest = ''] = (isPlan && new RegExp(`^(${pattern}) ([a-z]+s)( .+)$`, 'i').exec(text)) || [];
+  const bare = verb === '' ? null : bareVerb(verb);
+  return who === undefined || bare === null ? piece : { ...piece, text: `ask ${who} to ${bare}${rest}` };
+}
+
+/** `fixes` → `fix`; null where it is no verb of work. */
+const bareVerb = (verb: string): string | null =>
+  [verb.slice(0, -1), verb.replace(/es$/i, ''), verb.replace(/ies$/i, 'y')].find((one) => WHOLE_VERB.test(one)) ?? null;
+
+const isTask = ({ first }: Clause): boolean =>
+  first?.kind === 'do' && first.free && first.commands.every(({ name }) => name === 'DELEGATE');
 
 /** In a message it may be said of anything. */
 const isMessage = ({ first }: Clause): boolean => first?.kind === 'do' && first.commands.every(isLetter);
@@ -166,19 +203,22 @@ const isLetter = ({ name, params }: Command): boolean =>
 function joining(last: Clause, piece: Piece, meaning: Meaning | null): 'new' | 'same' | 'whose' {
   const { text } = wishOf(piece.text);
   const isFree = last.first?.kind === 'do' && last.first.free;
-  const isTask = isFree && last.first.commands.every(({ name }) => name === 'DELEGATE');
+  const behindTask = isTask(last);
   if (isPutOff(text) && !isMessage(last)) return 'new';
-  if (priorityOnly(text) !== null) return isFree && !isTask ? 'same' : 'new';
+  if (priorityOnly(text) !== null) return isFree && !behindTask ? 'same' : 'new';
   if (meaning === null) return isNegated(text) && !isFree ? 'new' : 'same';
   if (!isFree || piece.gap === 'sentence') return 'new';
   const delegates = meaning.kind === 'do' && meaning.commands.every(({ name }) => name === 'DELEGATE');
   if (delegates) return 'new';
   if (piece.gap === 'weak') return /^(?:show|tell|give) me\b/i.test(text) ? 'new' : 'same';
-  if (last.goesOn) return 'same';
-  return isTask && (meaning.kind === 'ask' || (meaning.kind === 'do' && meaning.commands.some(isDestructive)))
+  if (last.goesOn || (behindTask && meaning.kind === 'do' && meaning.commands.every(isAboutWords))) return 'same';
+  return behindTask && (meaning.kind === 'ask' || (meaning.kind === 'do' && meaning.commands.some(isDestructive)))
     ? 'whose'
     : 'new';
 }
+
+/** `and then summarize it` is said to whoever has the task. */
+const isAboutWords = ({ name }: Command): boolean => name === 'SUMMARY' || name === 'DEFINE' || name === 'ASK';
 
 const lineOf = (meaning: Meaning | null): string | null => {
   const first = meaning?.kind === 'do' ? meaning.commands[0] : undefined;
@@ -193,7 +233,16 @@ function readClauses(clauses: readonly Clause[], reader: Reader): Interpretation
   /** Said before any task: it is of the next one. */
   let waiting: Priority | null = null;
   let antecedent: string | null = null;
+  /** What was delegated last in this line, and what the next task has to wait for. */
+  let before: readonly Needed[] = [];
+  let needed: readonly Needed[] = [];
   for (const clause of clauses) {
+    const waits = leadingCondition(wishOf(clause.text).text, reader.context, reader.grammar.names, before);
+    if (waits?.kind === 'which') return question(whichNeeded(waits.words, waits.candidates), false);
+    if (waits?.kind === 'needs') {
+      needed = waits.needed;
+      continue;
+    }
     const said = read(clause.text, reader, antecedent);
     const only = said.meaning === null ? priorityOnly(said.wish) : null;
     if (only !== null) {
@@ -213,8 +262,14 @@ function readClauses(clauses: readonly Clause[], reader: Reader): Interpretation
     if (isDoubtful(said, clause.asks, said.meaning)) return question(reallySure(linesOf(said.meaning.commands)), false);
     const priority: Priority | null = said.priority ?? waiting;
     const given = priority === null ? said.meaning.commands : said.meaning.commands.map((one) => ranked(one, priority));
-    if (given.some(({ name }) => name === 'DELEGATE')) waiting = null;
-    commands.push(...given);
+    const tasks = given.filter(({ name }) => name === 'DELEGATE');
+    if (tasks.length > 0) waiting = null;
+    const order = inOrder(given, [...needed, ...(clause.follows ? before : [])], before, reader);
+    if ('clarify' in order) return question(order.clarify, false);
+    // What is done at once cannot wait for a task.
+    if (needed.length > 0 && tasks.length === 0 && !given.every(isLooking)) return question(notLater(), false);
+    commands.push(...order.commands);
+    if (tasks.length > 0) [before, needed] = [order.made, []];
     antecedent = given.findLast(({ name }) => name === 'DELEGATE')?.params[1] ?? antecedent;
   }
   // `never ever do that, roll back to cp_001` may be said of both.
@@ -224,9 +279,41 @@ function readClauses(clauses: readonly Clause[], reader: Reader): Interpretation
   if (commands.length === 0 && mode === null) {
     return negated ? question(nothingDone(), false) : question(notUnderstood(''), waiting !== null);
   }
+  if (needed.length > 0) return question(notUnderstood(clauses.map(({ text }) => text).join(', ')), true);
   if (waiting !== null) return question(notUnderstood(clauses.map(({ text }) => text).join(', ')), true);
   return encoded(named(commands), mode, reader);
 }
+
+/** Each task of a clause with what it has to wait for: from the words before it, and from the end of its own. */
+function inOrder(
+  given: readonly Command[],
+  needed: readonly Needed[],
+  before: readonly Needed[],
+  { context, grammar }: Reader,
+): { readonly commands: readonly Command[]; readonly made: readonly Needed[] } | { readonly clarify: string } {
+  const commands: Command[] = [];
+  const made: Needed[] = [];
+  for (const command of given) {
+    const [agent = '', words = '', ...more] = command.params;
+    const end = command.name === 'DELEGATE' ? trailingCondition(words, context, grammar.names, before) : null;
+    if (end?.condition.kind === 'which') return { clarify: whichNeeded(end.condition.words, end.condition.candidates) };
+    const other = command.name === 'DELEGATE' ? BEFORE(grammar.names.pattern).exec(words)?.[1] : undefined;
+    if (other !== undefined) return { clarify: whoseTurn(other) };
+    const task = end?.task ?? words;
+    commands.push(end === null ? command : { ...command, params: [agent, task, ...more] });
+    if (command.name !== 'DELEGATE') continue;
+    made.push({ agent, task });
+    const all = [...needed, ...(end?.condition.kind === 'needs' ? end.condition.needed : [])];
+    const once = all.filter((one, i) => all.findIndex(({ agent: a, task: t }) => a === one.agent && t === one.task) === i);
+    commands.push(...once.map((one) => ({ ...DEPENDS, params: [one.agent, one.task] })));
+  }
+  return { commands, made };
+}
+
+/** `… before codex removes the tables`: is that a task of codex, or does it happen anyway? */
+const BEFORE = (names: string): RegExp => new RegExp(` (?:before|until) (${names}) [a-z]+s\\b`, 'i');
+
+const DEPENDS: Command = { name: 'DEPENDS', params: [], limit: null, persistent: false };
 
 /** Gives the last task its priority; false where there is no task. */
 function rank(commands: Command[], priority: Priority): boolean {
@@ -249,10 +336,11 @@ const named = (commands: readonly Command[]): Command[] =>
     return name === null ? command : { ...command, params: [...command.params.slice(0, 2), name] };
   });
 
-function encoded(commands: readonly Command[], mode: Mode | null, { context }: Reader): Interpretation {
+function encoded(commands: readonly Command[], mode: Mode | null, { context, line: said }: Reader): Interpretation {
   const lines: string[] = [];
   const options = context.countTokens === undefined ? {} : { countTokens: context.countTokens };
-  for (const command of commands) {
+  for (const read of commands) {
+    const command = { ...read, params: read.params.map((param) => originalOf(said, param)) };
     const line = encodeCommand(command, options);
     if (!line.ok) return question(notSayable(command.params.join(' ')), false);
     lines.push(line.line);
@@ -283,6 +371,7 @@ function isDoubtful({ doubt, polite, wish }: Read, asks: boolean, meaning: Meani
   return asks && !polite && doubt === 'none' && (!meaning.free || /^have\b/i.test(wish));
 }
 
+const WHOLE_VERB = new RegExp(`^(?:${VERBS})$`, 'i');
 const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b`, 'i');
 
 /** What a clause that no rule reaches seems to lack. */

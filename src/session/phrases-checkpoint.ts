@@ -70,6 +70,7 @@ export const CHECKPOINT: readonly Rule[] = [
       `(${MAKE} )?(a |an |another )?(new |quick )?${TYPE}checkpoint( here| now| of this)?,? (?<when>before|after) {name}`,
       `checkpoint (this|it|everything|the work|our work|the current state) as {name}`,
       `(${MAKE} )?(a |an |the |another |our )?(new |quick )?${TYPE}checkpoint( here| now| first| this| of this| of everything| right now| it| everything| again)?`,
+      `${MAKE} (a |an |another )?(new |quick )?(checkpoint|snapshot)( here| now| of this| of everything| first)?,? (?<when>before) (we|i) (begin |start )?{name}`,
       'checkpoint (the )?(current )?(work|state|files)( now)?',
       `${MAKE} (a |an |another )?(new |quick )?snapshot( here| now| of this| of everything| of the files)?( (called|named|as) {name})?`,
     ],

@@ -1,6 +1,7 @@
 /** Plain words for agents side by side: locks, waiting, signals, messages, channels. */
 import { noForceUnlock, whatChannel, whatCondition, whatMessage, whichResource } from './clarify.ts';
 import { nameOf, secondsOf, withoutEnd } from './natural-values.ts';
+import { isStatement, VERBS } from './phrases-verbs.ts';
 import { act, actFreely, always, ask, command, type Meaning, type Rule, rule, type Said } from './phrases-rule.ts';
 
 const POINTER =
@@ -62,6 +63,9 @@ function signal(said: Said): Meaning | null {
   return act(command('SIGNAL', [condition, withoutEnd(said.text('value')) || 'true']));
 }
 
+const ORDER = new RegExp(`^(?:(?:please|pls|plz) )?(?:${VERBS})\\b`, 'i');
+const isOrder = (words: string): boolean => ORDER.test(words) && !isStatement(words);
+
 /** The four channels of the document, as people call them. */
 const CHANNELS: readonly (readonly [RegExp, string])[] = [
   [/^(?:file[ _-]?changes?|changed files|changes (?:to|of|in) files)$/i, 'file_changes'],
@@ -93,6 +97,7 @@ function direct(said: Said): Meaning | null {
   const agent = said.names.resolve(said.part('agent'));
   if (agent === null) return null;
   const message = withoutEnd(said.text('what'));
+  if (/^(?:tell|ask) [^:]+: ?/i.test(said.line) && isOrder(message)) return null; // `tell bob: rename it` gives a task
   if (message === '' || /^(?:it|that|this|something|about it|about that|about this)$/i.test(message))
     return ask(whatMessage(agent));
   return actFreely(command('DIRECT', [agent, message]));
@@ -156,6 +161,7 @@ export const COORDINATION: readonly Rule[] = [
       'unlock {what}',
       '(release|free|drop|give up|remove|give back|let go of|open) (the |my |our )?locks? (on|of|for) {what}',
       '(release|free up|let go of) (the )?(file |files |resource )?(?<what>\\S*[/.]\\S*)',
+      "(i'm|i am|we're|we are) (done|finished|through) with (the )?(file |files )?(?<what>\\S*[/.]\\S*?),? (so )?(release|unlock|free)( it| them)?",
     ],
     unlock,
   ),
@@ -179,7 +185,7 @@ export const COORDINATION: readonly Rule[] = [
     'signal',
     [
       'signal (that )?{what} (as|=|is|with|with the value|to) (?<value>true|false|done|ready|complete|ok|failed|\\d+)',
-      '(set|raise|send|give|fire|emit) (the |a )?signal (for |that )?{what} (to|=|as|with) {value}',
+      '(set|raise|send|give|fire|emit) (the |a )?signal (for |that )?{what} (to|=|as|with)( the| a)?( value)?( of)? {value}',
       '(set|raise|send|give|fire|emit) (the |a )?signal (for |that |called |named )?{what}',
       '(set|raise|send|give|fire|emit) the (?<what>[\\w -]+?) signal( to {value})?',
       'signal (that )?{what}',
@@ -218,13 +224,13 @@ export const COORDINATION: readonly Rule[] = [
   rule(
     'tell let message inform notify dm remind send warn write ping drop say',
     [
-      '(tell|inform|notify|message|dm|remind|warn|ping|write)( to)? {agent}(:| that|, that|,) {what}',
+      '(tell|inform|notify|message|dm|remind|warn|ping|write)( to)? {agent}(:| that|, that|,) (?!(she|he|they|it) (should|must|has to|have to|needs to|need to) )(?<what>.+?)',
       'remind {agent} (to|of|about) {what}',
       'let {agent} know(:| that|,| about)? {what}',
       '(send|write|drop) {agent} (a |the )?(message|note|line|word)(:| saying| that says| that|,)? {what}',
       '(send|write|drop) (a |the )?(message|note|line|word) to {agent}(:| saying| that says| that|,)? {what}',
       'say (?<what>.+) to {agent}',
-      '(tell|message|dm|inform|notify|ping) {agent} (?!to |not |never |about it$)(about )?{what}',
+      '(tell|message|dm|inform|notify|ping) {agent} (?!to |not |never |about it$|(that )?(she|he|they|it) (should|must|has to|have to|needs to|need to) )(about )?{what}',
     ],
     direct,
   ),

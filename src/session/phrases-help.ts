@@ -3,7 +3,7 @@
 import { CATEGORIES } from '../protocol/command/form.ts';
 import { COMMANDS, isBuiltIn } from '../protocol/command/table.ts';
 import { whichTopic } from './clarify.ts';
-import { textOf, withoutArticle, withoutEnd } from './natural-values.ts';
+import { topicText, withoutArticle, withoutEnd } from './natural-values.ts';
 import {
   act,
   always,
@@ -124,7 +124,7 @@ const MOST_TERM = 3;
 function define(said: Said): Meaning | null {
   const name = commandOf(said.text('what'));
   if (name !== null) return act(command('HELP', [name]));
-  const term = textOf(withoutArticle(withoutEnd(said.text('what'))));
+  const term = topicText(withoutArticle(withoutEnd(said.text('what'))));
   const isTerm =
     term !== '' &&
     term.split(' ').length <= MOST_TERM &&
@@ -138,7 +138,7 @@ function sumUp(said: Said): Meaning | null {
   if (/^(?:it|that|task|last task)$/i.test(words)) {
     return said.context.lastTask === null ? null : act(command('SUMMARY', [said.context.lastTask], size));
   }
-  const topic = textOf(words);
+  const topic = topicText(words);
   if (
     topic === '' ||
     /^(?:everything|all|session|so far|what happened|what has happened|what happened so far|whole thing|lot|things|things so far)$/i.test(
@@ -238,7 +238,7 @@ export const HELP: readonly Rule[] = [
     'what how explain command',
     [
       'what does (the )?(command )?{what} do',
-      'how does (the )?(command )?{what} work',
+      'how (does|do) (the )?(command |commands )?{what} work',
       'how (do|can|would|should) (i|we|you|one) (use )?(the )?{what}',
       "what('s| is| are) (the )?(command )?{what} (for|good for|used for)",
       'explain (to me )?(how )?(the )?(command )?{what}( works?| to me)?',
@@ -304,7 +304,7 @@ export const HELP: readonly Rule[] = [
       '(load|get|fetch|bring up|pull up) (the |some |all )?(context|background) (for|on|about|of) {what}',
     ],
     (said) => {
-      const topic = textOf(withoutArticle(withoutEnd(said.text('what'))));
+      const topic = withoutArticle(withoutEnd(said.text('what')));
       return topic === '' || /^(?:it|that|this)$/i.test(topic) ? null : act(command('ASK', [topic]));
     },
   ),

@@ -23,6 +23,8 @@ export interface Said {
   readonly text: (name: string) => string;
   /** Any piece of a part, with its quotations. */
   readonly whole: (piece: string) => string;
+  /** The whole clause. */
+  readonly line: string;
   readonly context: NaturalContext;
   readonly names: Names;
   /** What `it` may mean: the task that the same line or the session delegated last. */
@@ -93,7 +95,7 @@ export function saidBy(
 ): Said {
   const part = (name: string): string => match.groups?.[name]?.trim() ?? '';
   const whole = (piece: string): string => unmask(piece, quotes);
-  return { part, text: (name) => whole(part(name)), whole, context, names, antecedent };
+  return { part, text: (name) => whole(part(name)), whole, line: match[0], context, names, antecedent };
 }
 
 /** `brief` and its like, where the line asks for a length. */

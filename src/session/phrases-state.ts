@@ -7,6 +7,18 @@ import { act, always, ask, command, type Meaning, type Rule, rule, type Said } f
 const LASTING =
   /,? (?:permanently|persistently|for good|forever|for later sessions|for the next session|across sessions|for next time|beyond this session)$/i;
 
+const IS_KEY = /^[A-Za-z]\w*$/;
+
+/** `save eu-west-1 as region` and `save region as eu-west-1` mean the same: only one of the two can be a key. */
+function saveAs(said: Said): Meaning {
+  const [value, key] = [withoutEnd(said.part('what')), withoutEnd(said.part('key')).replace(LASTING, '')];
+  const isTurned = IS_KEY.test(value) && !/^[\w ]+$/.test(key) && !/[\uE000-\uE3FF]/.test(value);
+  const isKnown = (said.context.keys ?? []).includes(value) && !(said.context.keys ?? []).includes(key);
+  if (!isTurned && !isKnown) return save(said);
+  const turned = (name: string): string => (name === 'what' ? said.part('key') : name === 'key' ? said.part('what') : said.part(name));
+  return save({ ...said, part: turned });
+}
+
 function save(said: Said): Meaning {
   const lasting = LASTING.test(said.part('key')) || LASTING.test(said.part('what')) || said.part('lasting') !== '';
   const key = keyOf(said.whole(said.part('key').replace(LASTING, '')));
@@ -157,6 +169,7 @@ export const STATE: readonly Rule[] = [
       "what('s| is) (in|saved in|stored in) (the |your )?(state|memory|session state)",
       '(what|which) (keys|values) (are there|are saved|do we have|have we saved|exist)',
       "what('s| is) (saved|stored|remembered)( so far| right now)?",
+      '(list|show|show me|tell me) (everything|all|all that|what) (that )?(we|i|you|was|is|has been|have been) (have |had |ever )?(saved|save|stored|store|remembered|noted)( so far| here)?',
     ],
     always('STATE', 'list'),
   ),
@@ -188,12 +201,20 @@ export const STATE: readonly Rule[] = [
   ),
 
   rule(
+    'save remember store note keep record put',
+    ['(save|store|remember|note|keep|record|put) (the )?(value )?{what} as (the |a )?{key}'],
+    saveAs,
+  ),
+  rule('set change update', ['(set|change|update) (the )?(?<key>\\S+) (to|=) {what}'], (said) =>
+    (said.context.keys ?? []).includes(said.text('key')) ? save(said) : null,
+  ),
+  rule(
     'save remember store note keep record put write set',
     [
       '(save|store|remember|note|keep|record|put) (the )?(value )?{what} (as|under|under the name|under the key|in the key|with the key|in the state as) (the |a )?(key |name )?{key}',
       '(save|store|remember|note|keep in mind|keep|record|note down|write down)(:| that|,)? (the |our |my |an? )?(?<key>(?!that\\b)[^,:=]+?) (is|are|=|equals|should be|will be) {what}',
       '(save|store|set|keep) (the )?(state |key |variable |value )(of )?{key} (=|to|as|with|with the value) {what}',
-      '(save|store) {key} ?= ?{what}',
+      '(save|store|note|remember|set|keep)(:| that)? ?(?<key>[\\w-]+) ?= ?{what}',
       '(save|store|remember|note|keep) (?<lasting>permanently|persistently)(:| that|,)? (the |our |my |an? )?(?<key>(?!that\\b)[^,:=]+?) (is|are|=) {what}',
     ],
     save,

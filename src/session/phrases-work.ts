@@ -1,12 +1,9 @@
 /** Plain words for work: delegating, asking how it goes, trying again, handing to a person. */
 import { oneTask, unknownAgent, whatMessage, whatTask, whichAgent, whichTask, whoIsMeant } from './clarify.ts';
 import { takePriority } from './natural-priority.ts';
-import { textOf, withoutArticle, withoutEnd } from './natural-values.ts';
+import { topicText, withoutEnd } from './natural-values.ts';
+import { isStatement, VERBS } from './phrases-verbs.ts';
 import { act, actFreely, ask, command, type Meaning, type Rule, rule, type Said, sizeOf } from './phrases-rule.ts';
-
-/** What people ask for at a line's start when they mean work. */
-export const VERBS =
-  'fix|implement|write|add|refactor|test|build|deploy|create|update|review|investigate|check|clean|remove|delete|rename|document|design|run|improve|optimi[sz]e|migrate|upgrade|port|debug|look|research|analy[sz]e|find|finish|continue|start|set|install|configure|prepare|draft|plan|handle|merge|release|publish|rewrite|extract|split|move|convert|generate|verify|validate|benchmark|profile|change|make|do|take|work|rework|sort|code|ship|polish|replace|translate|simplify|scan|audit';
 
 /** Words that point to something said before. */
 const POINTS_BACK =
@@ -26,16 +23,23 @@ function delegate(said: Said, agents: readonly string[]): Meaning | null {
   const [agent = ''] = agents;
   if (whole === '' || /^(?:it|that|this|them|these|those)$/i.test(whole)) return ask(whatTask(agent));
   if (/^(?:not|never)\b/i.test(whole)) return null; // what somebody should not do is no task
+  if (isStatement(whole)) return null;
   if (WORD_TO_SOMEBODY.test(whole)) return act(...agents.map((one) => command('DIRECT', [one, whole])));
   if (NOTHING.test(whole)) return ask(whatTask(agent));
   if (POINTS_BACK.test(whole) && said.antecedent === null) return ask(whatTask(agent));
   const about = POINTS_BACK.test(whole) ? ` (${said.antecedent})` : '';
-  const task = textOf(said.whole(whole) + about);
+  const task = said.whole(whole) + about;
   if (task === '') return ask(whatTask(agent));
   return actFreely(...agents.map((one) => command('DELEGATE', [one, task, priority ?? 'P2'])));
 }
 
 const agentOf = (said: Said, name = 'agent'): string | null => said.names.resolve(said.part(name));
+
+/** What is given to somebody to have, not to do. */
+const NO_WORK =
+  /^(?:the |a |an |some |this |that )?(?:message|news|note|word|credit|benefit|chance|time|break|feedback|link|url|keys?|password|token|answer|info|information|details|heads[- ]up|day off|access|permission|rights?|floor|boot|results?|status|report|go-ahead|green light|ok|file|files|context|summary|list)\b/i;
+
+const handOver = (said: Said): Meaning | null => (NO_WORK.test(said.part('what')) ? null : delegateToOne(said));
 
 function delegateToOne(said: Said): Meaning | null {
   const agent = agentOf(said);
@@ -128,7 +132,7 @@ const onTask =
 function together(said: Said): Meaning | null {
   const [one, two] = [agentOf(said), agentOf(said, 'agent2')];
   if (one === null || two === null) return null;
-  const on = textOf(said.text('what'));
+  const on = topicText(said.text('what'));
   return act(command('COORDINATE', on === '' ? [one, two] : [one, two, on]));
 }
 
@@ -196,12 +200,24 @@ export const WORK: readonly Rule[] = [
     ],
     delegateToOne,
   ),
+  rule(
+    'task todo to-do job work ask tell remind inform make put',
+    [
+      '(a |one )?(new |another )?(task|todo|to-do|job|work( item)?) for {agent} ?(:|-|–|—|->|,) ?{what}',
+      '(make|put) {agent} (responsible for|in charge of) {what}',
+      'ask {agent} (if|whether) (she|he|they|it) (can|could|would|might|will)( please| maybe)? {what}',
+      '(tell|remind|inform) {agent} (that )?(she|he|they|it) (should|must|has to|have to|needs to|need to|is to|are to) {what}',
+    ],
+    delegateToOne,
+  ),
+  rule('give hand throw', ['(give|hand|throw) {agent} (?<what>(?:the|a|an|this|our) .+)'], handOver),
   rule('have let make', ['(have|let|make) {agent} {what}'], tellToDo),
   rule(
     VERBS.replaceAll('[sz]e', '').replaceAll('|', ' '),
     [
-      `{agent} ?[,:] ?(?:please )?(?<what>(?:${VERBS})\\b.*)`,
-      `@?{agent} (?:please )(?<what>(?:${VERBS})\\b.*)`,
+      `{agent} ?(?:[,:]|->|=>|→|–|—| - ) ?(?:(?:please|pls|plz|kindly) )?(?<what>(?:${VERBS})\\b.*)`,
+      `@?{agent} (?:please|pls|plz|kindly) (?<what>(?:${VERBS})\\b.*)`,
+      `(?:tell|ask|message) {agent} ?: ?(?:(?:please|pls|plz) )?(?<what>(?:${VERBS})\\b.*)`,
       `{agent} ?[,:] ?(can|could|would|will) you (please )?(?<what>(?:${VERBS})\\b.*)`,
       `@{agent} (?<what>(?:${VERBS})\\b.*)`,
     ],
@@ -233,7 +249,7 @@ export const WORK: readonly Rule[] = [
     reportLast('progress'),
   ),
   rule(
-    'error fail problem wrong broke break',
+    'error fail problem wrong broke break block stuck hang',
     [
       '(any|show( me)?( all)?( the)?|list( all)?( the)?|are there( any)?|were there( any)?|check for( any)?|what are the|give me( all)?( the)?|do we have( any)?|what|which|report( all)?( the)?) (errors|failures|problems)( so far| yet| occurred| happened| are there| do we have| lately| today)?',
       'what (failed|broke|went wrong|has failed|has gone wrong)( so far| today)?',
@@ -242,6 +258,8 @@ export const WORK: readonly Rule[] = [
       'is (anything|something) (broken|failing|wrong)( now| right now)?',
       '(did|do|have) (we|you) (get|have|see|hit|run into|had|seen) any (errors|failures|problems)( so far| yet)?',
       'which tasks (have )?failed',
+      '(is )?(anything|anyone|anybody|something|somebody|someone|any tasks?) (is )?(blocked|stuck|hanging)( right now| now| at the moment| so far)?',
+      '(what|who|which tasks?) (is|are) (blocked|stuck|hanging)( right now| now| at the moment)?',
     ],
     reportAll('errors'),
   ),
@@ -256,10 +274,29 @@ export const WORK: readonly Rule[] = [
     report('errors'),
   ),
   rule(
+    'cost spend spent use money expensive token',
+    [
+      'how (much|many tokens) (did|has|does) {agent} (cost|spent|spend|used|use)( so far| yet| today| us| me)*',
+      'how expensive (was|is) {agent}( so far| yet)?',
+      'what (did|has|does) {agent} (cost|spent|spend|used)( so far| yet| us| me)?',
+    ],
+    report('cost'),
+  ),
+  rule(
+    'cost spend spent use money expensive token',
+    [
+      'how (much|many tokens) (did|have|has|does|do) (it|this|that|we|all of it|everything|the session|all|they)( all)? (cost|spent|spend|used|use)( so far| yet| today| us| me)*',
+      'what (did|has|does) (it|this|that|all of it|everything|the session)( all)? (cost|costs)( so far| yet| us| me)?',
+      'how much (money )?(have|did) (we|you|they) (spent|spend|used)( so far| yet| today)?',
+    ],
+    reportAll('cost'),
+  ),
+  rule(
     'result find found what',
     [
       'what (did|has) {agent} (find|found|find out|produce|produced|deliver|delivered|do|done|come up with|get done|achieve|achieved)( so far| yet| today)?',
       'what (are|were) (the results|the findings) (of|from) {agent}',
+      '(show |show me |give me |list |let me see |see )?(all |everything )?what {agent} (has |have )?(produced|did|done|made|found|delivered|finished|written|built|changed|achieved)( so far| yet| today)?',
     ],
     report('results'),
   ),
@@ -302,6 +339,7 @@ export const WORK: readonly Rule[] = [
       '(give me|send me|i want|i need|get me) (an |the |a )?({size} )?updates?',
       'how far( along)? are (we|things)( now)?',
       '(bring|get) me up to (date|speed)',
+      'what (have|did|has) (the agents|all agents|everyone|everybody|they|the team)( all)? (done|do|achieved|finished|worked on)( so far| yet| today)?',
     ],
     reportAll('status'),
   ),
@@ -309,7 +347,7 @@ export const WORK: readonly Rule[] = [
   rule(
     'next left remain open outstanding to list backlog queue now else',
     [
-      "what('s| is| comes| should| shall| do| can| to)( be)?( i| we| they)?( (do|work on|tackle))? next( up| on the list| for us| for me)?",
+      "what('s| is| comes| should| shall| do| can| to)( be)?( i| we| they)?( (do|work on|tackle|come|happen|be done))? next( up| on the list| for us| for me)?",
       "what('s| is) (the )?next( step| task| thing)( to do)?",
       '(show( me)?|list|give me|what are) (the )?next (steps|tasks|things)( to do)?',
       'next( steps| tasks| step| task| up)?',
@@ -349,19 +387,21 @@ export const WORK: readonly Rule[] = [
       '(get|bring in|call|involve|find) (a|some) (person|human)( to (look at|check|decide|decide on|review) (it|that|this))?',
       '(get|bring in|call|involve|find) (a|some) (person|human) (to (look at|check|decide|decide on|review)|for|on) {task}',
       'a (person|human) (should|must|has to|needs to) (look at|check|decide|decide on|review) (it|that|this)',
+      '(i|we) (want|need) a (person|human|human being) to (look at|check|decide|decide on|review|see) {task}',
       '(i|we) (want|need) a (person|human)( to (look at|check|decide|decide on|review)( (it|that|this))?)?',
       'a (person|human) (should|must|has to|needs to) (look at|check|decide|decide on|review) {task}',
     ],
     onTask('ESCALATE', 'raise to a person'),
   ),
   rule(
-    'evaluate judge assess rate grade good is',
+    'evaluate judge assess rate grade good is are',
     [
       '(evaluate|judge|assess|rate|grade) (the )?(results?|outcome|output|quality|work)( of (it|that|this|the task|the last task))?',
       '(evaluate|judge|assess|rate|grade) (it|that|this)',
       '(evaluate|judge|assess|rate|grade) ((the )?(results?|outcome|output|quality) (of|for|from) )?{task}',
       '(how good is|is) {task}( good enough| any good| good)?',
       'how good (is|was) (it|that|the result)',
+      '(is|are|how good is|how good are) (the )?(results?|outcome|output|quality|work) (of|from|for) {task}( any good| good enough| good| ok| okay| acceptable| usable)?',
     ],
     onTask('EVALUATE', 'judge'),
   ),
@@ -373,7 +413,7 @@ export const WORK: readonly Rule[] = [
     ],
     (said) => {
       const agent = agentOf(said);
-      const task = textOf(withoutArticle(said.text('what')));
+      const task = withoutEnd(said.text('what'));
       return agent === null || task === '' ? null : act(command('DEPENDS', [agent, task]));
     },
   ),

@@ -27,6 +27,7 @@ export const PHRASINGS: readonly Phrasing[] = [
   // Delegating.
   ['ask emma to implement auth', '#DELEGATE:emma:implement auth:P2'],
   ['Ask Emma to implement auth.', '#DELEGATE:emma:implement auth:P2'],
+  ['would you mind asking emma to fix the login', '#DELEGATE:emma:fix the login:P2'],
   ['please ask emma to write the release notes', '#DELEGATE:emma:write the release notes:P2'],
   ['have the dev agent implement auth', '#DELEGATE:DevAgent:implement auth:P2'],
   ['let codex fix the login bug asap', '#DELEGATE:codex:fix the login bug:P0'],
@@ -69,12 +70,12 @@ export const PHRASINGS: readonly Phrasing[] = [
   ["ask emma to refactor auth but don't touch the tests", "#DELEGATE:emma:refactor auth but don't touch the tests:P2"],
   ['ask emma to refactor auth and add tests', '#DELEGATE:emma:refactor auth and add tests:P2'],
   ['ask emma to rename "foo" to "bar"', '#DELEGATE:emma:rename "foo" to "bar":P2'],
-  ['ask emma to look at src/a.ts:42', '#DELEGATE:emma:look at src/a.ts 42:P2'],
+  ['ask emma to look at src/a.ts:42', '#DELEGATE:emma:look at src/a.ts:42:P2'],
   [
     'ask emma to fix two things: the header and the footer',
-    '#DELEGATE:emma:fix two things - the header and the footer:P2',
+    '#DELEGATE:emma:fix two things: the header and the footer:P2',
   ],
-  ['ask emma to read https://example.com/spec', '#DELEGATE:emma:read example.com/spec:P2'],
+  ['ask emma to read https://example.com/spec', '#DELEGATE:emma:read https://example.com/spec:P2'],
   ['ask emma and bob to review the api', '#DELEGATE:emma:review the api:P2', '#DELEGATE:bob:review the api:P2'],
   ['Ask emma to refactor auth. It should use tokens.', '#DELEGATE:emma:refactor auth. It should use tokens:P2'],
 
@@ -94,6 +95,7 @@ export const PHRASINGS: readonly Phrasing[] = [
     'ask emma to write the api and then ask bob to test it',
     '#DELEGATE:emma:write the api:P2',
     '#DELEGATE:bob:test it (write the api):P2',
+    '#DEPENDS:emma:write the api',
   ],
   ['lock src/auth.js and ask emma to fix it', '#LOCK:src/auth.js', '#DELEGATE:emma:fix it (TASK-2026-02-26-001):P2'],
   [
@@ -306,7 +308,6 @@ export const MODES: readonly (readonly [string, string])[] = [
 
 /** Said by people, and not understood as they mean it; kept here so that it is known. Each has to stay without effect. */
 export const KNOWN_MISSES: readonly Phrasing[] = [
-  ['would you mind asking emma to fix the login', '#DELEGATE:emma:fix the login:P2'],
   ['the deadline is friday, remember that', '#STATE:save:deadline:friday'],
   ['once the build is green, ask bob to deploy', '#WAIT:build_green', '#DELEGATE:bob:deploy:P2'],
   ['cancel what emma is doing', '#DIRECT:emma:stop'],

@@ -11,7 +11,7 @@ export interface Param {
   readonly required: boolean;
   /** What it means to leave it out, where that has a value of its own. */
   readonly fallback: string | null;
-  /** Takes the rest of the line, colons and all. Only the last parameter of a form does. */
+  /** Takes the rest of the line, colons and all. The last parameter of a form may, or the one before a priority. */
   readonly absorbs: boolean;
   readonly maxTokens: number | null;
 }

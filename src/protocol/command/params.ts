@@ -8,7 +8,7 @@ import { exceedsTokens } from './tokens.ts';
 
 /**
  * Gives the colons that separate nothing back to the parameter they belong to: a drive letter's (`C:/x.ctx`) to its path, those
- * that are over to the last parameter, where it takes the rest of the line (`image:1.2:amd64`).
+ * within a text to the parameter that takes the rest of the line (`image:1.2:amd64`).
  */
 export function fitParams(form: CommandForm, segments: readonly string[]): string[] {
   const first = form.sub === null ? 0 : 1;
@@ -18,10 +18,17 @@ export function fitParams(form: CommandForm, segments: readonly string[]): strin
       params.splice(first + i, 2, `${params[first + i]}:${params[first + i + 1]}`);
     }
   });
-  if (form.params.at(-1)?.absorbs !== true || params.length <= most(form)) return params;
-  const last = most(form) - 1;
-  return [...params.slice(0, last), params.slice(last).join(':')];
+  const at = form.params.findIndex((param) => param.absorbs);
+  if (at < 0) return params;
+  const text = first + at;
+  const behind = form.params[at + 1];
+  const hasMore = behind !== undefined && params.length > text + 1 && looksLike(behind, params.at(-1) ?? '');
+  const end = hasMore ? params.length - 1 : params.length;
+  return end - text < 2 ? params : [...params.slice(0, text), params.slice(text, end).join(':'), ...params.slice(end)];
 }
+
+/** `#DELEGATE:emma:src/a.c:42:P1`: what ends the line is the priority only where it has the form of one; `P9` has, and is then refused. */
+const looksLike = ({ form }: Param, segment: string): boolean => form === 'priority' && /^[Pp]\d$/.test(segment);
 
 const startsWithDrive = (letter = '', path = ''): boolean => /^[A-Za-z]$/.test(letter) && /^[/\\]/.test(path);
 

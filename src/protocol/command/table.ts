@@ -44,7 +44,7 @@ const REQUIRED: Omit<Param, 'name'> = {
 const param = (name: string, more: Partial<Param> = {}): Param => ({ ...REQUIRED, name, ...more });
 const word = (name: string, words: readonly string[]): Param => param(name, { form: 'word', words });
 const optional = (of: Param, fallback: string | null = null): Param => ({ ...of, required: false, fallback });
-/** The last parameter of STATE:save, SIGNAL, BROADCAST, DIRECT and ERROR, and of no other, takes the rest of the line. */
+/** A text that takes the rest of the line, its colons among it. */
 const rest = (name: string, more: Partial<Param> = {}): Param => param(name, { absorbs: true, ...more });
 
 const form = (
@@ -98,7 +98,7 @@ export const COMMANDS = {
       LOOKS,
     ),
   ),
-  ASK: spec('core', '1.0', form(null, [param('topic')], list(), 'load context', '#ASK:auth_service', LOOKS)),
+  ASK: spec('core', '1.0', form(null, [rest('topic')], list(), 'load context', '#ASK:auth_service', LOOKS)),
   DEFINE: spec('core', '1.0', open(SUMMARY, 'explain a term', '#DEFINE:lease', { open: 'keys', ...LOOKS })),
   SUMMARY: spec('core', '1.0', open(SUMMARY, 'sum up', '#SUMMARY:auth_service', { open: 'keys', ...LOOKS })),
   HEALTH: spec(
@@ -130,7 +130,7 @@ export const COMMANDS = {
     '1.0',
     form(
       null,
-      [AGENT, param('task'), optional(param('P0..P3', { form: 'priority' }), DEFAULT_PRIORITY)],
+      [AGENT, rest('task'), optional(param('P0..P3', { form: 'priority' }), DEFAULT_PRIORITY)],
       QUOTED,
       'give a task to an agent',
       '#DELEGATE:DevAgent:implement_auth:P1',
@@ -151,7 +151,17 @@ export const COMMANDS = {
   NEXT: spec('tasks', '1.1', open(list(), 'show what comes next', '#NEXT', LOOKS)),
   EVALUATE: spec('tasks', '1.1', open(SUMMARY, 'judge a result', '#EVALUATE:TASK-2026-02-26-001', LOOKS)),
   RETRY: spec('tasks', '1.1', open(ACKNOWLEDGEMENT, 'try a task again', '#RETRY:TASK-2026-02-26-001')),
-  ESCALATE: spec('tasks', '1.1', open(ACKNOWLEDGEMENT, 'raise to a person', '#ESCALATE:TASK-2026-02-26-001')),
+  ESCALATE: spec(
+    'tasks',
+    '1.1',
+    form(
+      null,
+      [optional(param('task|text')), optional(rest('text'))],
+      ACKNOWLEDGEMENT,
+      'put it in the inbox of people',
+      '#ESCALATE:TASK-2026-02-26-001',
+    ),
+  ),
 
   LOCK: spec(
     'coordination',
@@ -160,7 +170,7 @@ export const COMMANDS = {
       null,
       [RESOURCE, optional(param('timeout', { form: 'lease' }), DEFAULT_TIMEOUT)],
       QUOTED,
-      'acquire exclusive lock',
+      'acquire exclusive lock (advisory)',
       '#LOCK:src/auth.js:600',
     ),
   ),
@@ -184,7 +194,7 @@ export const COMMANDS = {
   DEPENDS: spec(
     'coordination',
     '1.1',
-    form(null, [AGENT, param('task')], ACKNOWLEDGEMENT, 'declare dependency', '#DEPENDS:DevAgent:auth_impl'),
+    form(null, [AGENT, rest('task')], ACKNOWLEDGEMENT, 'wait for a task', '#DEPENDS:DevAgent:auth_impl'),
   ),
   COORDINATE: spec(
     'coordination',

@@ -100,17 +100,42 @@ describe('colons that separate nothing', () => {
     ['#ROLLBACK:dry-run:cp_001', ['dry-run', 'cp_001']],
   ])('%s', (line, expected) => expect(params(line)).toEqual(expected));
 
-  test('go to the last parameter of five forms, and of no other', () => {
+  test.each([
+    ['#DELEGATE:emma:fix http://localhost:3000/login', ['emma', 'fix http://localhost:3000/login']],
+    ['#DELEGATE:emma:see src/a.cpp:42, std::vector:P1', ['emma', 'see src/a.cpp:42, std::vector', 'P1']],
+    ['#DELEGATE:emma:set x:P1:P2', ['emma', 'set x:P1', 'P2']],
+    ['#DELEGATE:emma:P1', ['emma', 'P1']],
+    ['#DELEGATE:emma:fix it: the login', ['emma', 'fix it: the login']],
+    ['#DELEGATE:emma:ratio 3:1', ['emma', 'ratio 3:1']],
+    ['#DELEGATE:Dev:task:P1:x', ['Dev', 'task:P1:x']],
+    ['#ASK:http://a:b', ['http://a:b']],
+    ['#DEPENDS:emma:fix http://a:80', ['emma', 'fix http://a:80']],
+    ['#ESCALATE:disk full: /var', ['disk full', ' /var']],
+    ['#ESCALATE:TASK-1:why: a:b', ['TASK-1', 'why: a:b']],
+  ])('%s keeps its text', (line, expected) => expect(params(line)).toEqual(expected));
+
+  test.each(['#DELEGATE:emma:fix it:P4', '#DELEGATE:emma:fix it:p1', '#DELEGATE:emma:a:b:P9'])(
+    '%s ends in what looks like a priority and is none',
+    (line) => expect(decodeCommand(line).problems).toMatchObject([{ code: 'E002', path: '/params/2' }]),
+  );
+
+  test('go to the text of nine forms, and of no other', () => {
     const absorbing = allForms.filter(({ form }) => form.params.some((param) => param.absorbs));
     expect(absorbing.map(({ name, form }) => [name, form.sub].filter(Boolean).join(':')).sort()).toEqual([
+      'ASK',
       'BROADCAST',
+      'DELEGATE',
+      'DEPENDS',
       'DIRECT',
       'ERROR',
+      'ESCALATE',
       'SIGNAL',
       'STATE:save',
     ]);
-    for (const { form } of absorbing)
-      expect(form.params.findIndex((param) => param.absorbs)).toBe(form.params.length - 1);
+    for (const { form } of absorbing) {
+      const behind = form.params.slice(form.params.findIndex((param) => param.absorbs) + 1);
+      expect(behind.map((param) => param.form)).toEqual(behind.length === 0 ? [] : ['priority']);
+    }
   });
 });
 
@@ -129,7 +154,7 @@ describe('wrong parameters are E002', () => {
     '#STATE:save: k:value',
     '#STATE:load:ключ',
     '#ASK',
-    '#ASK:a:b',
+    '#UNLOCK:a:b',
     '#HELP:',
     '#HELP:a:b:c',
     '#SUMMARY:a::b',
@@ -140,7 +165,7 @@ describe('wrong parameters are E002', () => {
     '#DELEGATE:Dev',
     '#DELEGATE:Dev:task:P4',
     '#DELEGATE:Dev:task:p1',
-    '#DELEGATE:Dev:task:P1:x',
+    '#DELEGATE:Dev:task:P7',
     '#REPORT:agent',
     '#REPORT:a:b:c',
     '#LOCK',
@@ -218,12 +243,12 @@ describe('wrong parameters are E002', () => {
     ['#STATE:load:a:b:c', '/params/2'],
     ['#STATE:list:all', '/params/1'],
     ['#VERSION:1.0.0', '/params/0'],
-    ['#ASK:topic:brief:detailed', '/params/1'],
+    ['#UNLOCK:topic:brief:detailed', '/params/1'],
     ['#UNLOCK::b', '/params/0'],
   ])('%s is wrong at %s', (line, path) => expect(decodeCommand(line).problems.map((p) => p.path)).toEqual([path]));
 
   test('any number of parameters is right where it may be any', () => {
-    for (const name of ['DEFINE', 'SUMMARY', 'NEXT', 'EVALUATE', 'RETRY', 'ESCALATE', 'COORDINATE']) {
+    for (const name of ['DEFINE', 'SUMMARY', 'NEXT', 'EVALUATE', 'RETRY', 'COORDINATE']) {
       expect(params(`#${name}`)).toEqual([]);
       expect(params(`#${name}:a:b:c:d`)).toEqual(['a', 'b', 'c', 'd']);
     }

@@ -87,7 +87,7 @@ describe('what one line cannot say is refused, at its place', () => {
     ['a value that ends like a mark', state('v:persistent'), '/params/2'],
     ['an empty value', state(''), '/params/2'],
     ['a mark where there is none', { ...state(''), params: ['load', 'k'], persistent: true }, '/persistent'],
-    ['a colon where it separates', { name: 'ASK', params: ['a:b'], limit: null, persistent: false }, '/params/0'],
+    ['a colon where it separates', { name: 'SUPPORTS', params: ['a:b'], limit: null, persistent: false }, '/params/0'],
     ['a colon in a resource', { name: 'UNLOCK', params: ['a:b'], limit: null, persistent: false }, '/params/0'],
     [
       'a resource before a time-out',
@@ -95,7 +95,7 @@ describe('what one line cannot say is refused, at its place', () => {
       '/params/0',
     ],
     ['a parameter too few', { name: 'STATE', params: ['load'], limit: null, persistent: false }, '/params/1'],
-    ['a parameter too many', { name: 'ASK', params: ['a', 'b'], limit: null, persistent: false }, '/params/1'],
+    ['a parameter too many', { name: 'SUPPORTS', params: ['a', 'b'], limit: null, persistent: false }, '/params/1'],
     [
       'a limit with no parameter before it',
       { name: 'SUMMARY', params: [], limit: 'brief', persistent: false },

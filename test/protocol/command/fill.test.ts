@@ -33,7 +33,7 @@ describe('a variable', () => {
   });
 
   test('means nothing where nobody fills it in', () => {
-    expect(readCommand('#ASK:{{T:-x}}').command?.params).toEqual(['{{T', '-x}}']);
+    expect(readCommand('#SUMMARY:{{T:-x}}').command?.params).toEqual(['{{T', '-x}}']);
   });
 });
 

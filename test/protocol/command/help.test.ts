@@ -31,7 +31,7 @@ describe('#HELP:<command>', () => {
     expect(helpReply(['#STATE', 'save'])).toBe(save);
     expect(helpReply(['STATE', 'save'])).toBe(save);
     expect(helpReply(['#LOCK'])).toBe(
-      'Usage: #LOCK:<resource>[:timeout]\nAcquire exclusive lock\nEx: #LOCK:src/auth.js:600',
+      'Usage: #LOCK:<resource>[:timeout]\nAcquire exclusive lock (advisory)\nEx: #LOCK:src/auth.js:600',
     );
   });
 

@@ -83,7 +83,7 @@ describe('modifiers', () => {
   });
 
   test('persistent belongs to STATE:save alone', () => {
-    expect(codes('#ASK:topic:persistent')).toEqual(['E002']);
+    expect(codes('#UNLOCK:topic:persistent')).toEqual(['E002']);
     expect(codes('#STATE:load:k:persistent')).toEqual(['E002']);
     expect(params('#SIGNAL:c:v:persistent')).toEqual(['c', 'v:persistent']);
     expect(value('#SIGNAL:c:v:persistent').persistent).toBe(false);
@@ -102,5 +102,5 @@ describe('modifiers', () => {
     expect(codes(`#ASK:topic:limit=${limit}`)).toEqual(['E002']),
   );
 
-  test('two limits are one too many', () => expect(codes('#ASK:topic:brief:detailed')).toEqual(['E002']));
+  test('two limits are one too many', () => expect(codes('#UNLOCK:topic:brief:detailed')).toEqual(['E002']));
 });
