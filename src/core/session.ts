@@ -145,6 +145,8 @@ interface Facts {
   readonly exported: number;
   /** How far the last one had come that has what is temporary in it too. */
   readonly exportedAll: number;
+  /** How voices want to be answered, where it is not as at first. */
+  readonly modes: Readonly<Record<string, string>>;
   readonly letters: number;
   readonly waits: number;
   readonly checkpoints: number;

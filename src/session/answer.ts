@@ -8,6 +8,7 @@ import {
   fitText,
   limitFor,
   smartLimit,
+  writeCommand,
 } from '../protocol/command/index.ts';
 import type { Said } from './call.ts';
 
@@ -26,13 +27,17 @@ export function answerOf(command: Command, said: Said, countTokens: Count, token
   if (said.kind === 'error') {
     const room = limitFor(asked, ERROR_TOKENS);
     const words = shortest(said.description, room, countTokens);
-    return errorReply(said.code, words, { tokens: room, countTokens });
+    const line = errorReply(said.code, words, { tokens: room, countTokens });
+    return [line, ...(said.candidates ?? []).map((each) => `• ${each}`)].join('\n');
   }
   const budget = tokens === null ? budgetFor(asked) : { kind: 'text' as const, tokens: limitFor(asked, tokens) };
   if (said.kind === 'list') {
     if (said.items.length === 0) return 'none';
+    const { from = 1 } = command;
+    if (from > said.items.length) return errorReply('E002', `expected from=1 to from=${said.items.length}`);
+    const next = said.next ?? ((first: number) => writeCommand({ ...command, from: first }));
     // Where there is no room for a bullet with a word, it is still seen that there is something.
-    if (budget.kind === 'list') return bullets(said.items, { ...budget, countTokens }) || MORE;
+    if (budget.kind === 'list') return bullets(said.items, { ...budget, countTokens, from, next }) || MORE;
     const words = said.items.join('; ');
     return budget.kind === 'exempt' ? words : fitText(words, budget.tokens, countTokens);
   }

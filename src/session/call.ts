@@ -36,19 +36,42 @@ export interface Call extends SessionParts, Voice {
   readonly params: readonly string[];
   /** Ends a `#WAIT` early. */
   readonly signal: AbortSignal;
+  /** What the same line of plain words says besides; null for a command by itself. */
+  readonly line: LineSoFar | null;
+}
+
+/** A line of plain words may make several tasks that wait for each other. */
+export interface LineSoFar {
+  /** The tasks it has made, by whom they are for and their words (`madeKey`). */
+  readonly made: Map<string, string>;
+  /** The `#DEPENDS` that belong to the task being made: they hold from its beginning. */
+  readonly needs: readonly Command[];
 }
 
 /** What is answered. The formatter keeps it within the command's limits (`answer.ts`). */
 export type Said =
   /** Words that the document quotes: no limit binds them. */
-  | { readonly kind: 'form'; readonly text: string }
+  | {
+      readonly kind: 'form';
+      readonly text: string;
+      /** The answers to the `#DEPENDS` that were done with it. */
+      readonly more?: readonly string[];
+    }
   | { readonly kind: 'text'; readonly text: string; readonly situation?: Situation }
-  | { readonly kind: 'list'; readonly items: readonly string[]; readonly situation?: Situation }
+  | {
+      readonly kind: 'list';
+      readonly items: readonly string[];
+      readonly situation?: Situation;
+      /** What shows the rest, where it is not the same command from an entry on. */
+      readonly next?: (from: number) => string;
+    }
   | {
       readonly kind: 'error';
       readonly code: SessionErrorCode;
       readonly description: string;
       readonly situation?: Situation;
+      /** What could have been meant, a line each: ids are never cut, titles are. */
+      readonly candidates?: readonly string[];
     };
 
 export type Handler = (call: Call) => Promise<Said>;

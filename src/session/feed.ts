@@ -35,8 +35,7 @@ interface Feed {
 
 const BATON: Speaker = { agent: 'baton', run: null, priority: 'P2', leads: false };
 
-/** Of a list of files, so many are named; of a text that somebody wrote, so much is told. */
-const MOST_FILES = 3;
+/** Of a title or another text that somebody wrote, so much is told. What a channel is about (files, tests, a signal's value) is told in whole. */
 const MOST_CHARS = 200;
 
 interface News {
@@ -111,7 +110,7 @@ function newsOf(store: Store, event: Event): readonly News[] {
     case 'session.signaled': {
       const condition = String(detail['condition'] ?? '');
       if (!/^deploy/i.test(condition)) return [];
-      return [of('deploy_status', async () => `${short(detail['by'])}: ${short(condition)}=${short(detail['value'])}`)];
+      return [of('deploy_status', async () => `${short(detail['by'])}: ${condition}=${String(detail['value'] ?? '')}`)];
     }
     default:
       return [];
@@ -139,19 +138,21 @@ const agentOf = ({ run, routing }: Task): string => run?.agent ?? routing.agent 
 
 const listOf = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isFields) : []);
 
+/** How a file was changed, where it was not simply written to. */
+const WORDS: Readonly<Record<string, string>> = { CREATED: ' (new)', DELETED: ' (deleted)' };
+
 function filesOf(task: Task, artifacts: unknown): string | null {
   const changed = listOf(artifacts).filter(({ status }) => status !== 'UNCHANGED');
   if (changed.length === 0) return null;
-  const named = changed.slice(0, MOST_FILES).map(({ path }) => short(path));
-  const more = changed.length > MOST_FILES ? ', …' : '';
-  return `${agentOf(task)}: ${counted(changed.length, 'file')}: ${named.join(', ')}${more}`;
+  const named = changed.map(({ path, status }) => `${String(path)}${WORDS[String(status)] ?? ''}`);
+  return `${agentOf(task)}: ${counted(changed.length, 'file')}: ${named.join(', ')}`;
 }
 
 /** What a report says of its tests stands among its claims: `tests 5/6`. */
 function testsOf(task: Task, claims: unknown): string | null {
   const claim = listOf(claims).find(({ what }) => typeof what === 'string' && /^tests \d+\/\d+$/.test(what));
   if (claim === undefined) return null;
-  return `${agentOf(task)}: ${String(claim['what'])} passed, ${short(claim['detail'])}`;
+  return `${agentOf(task)}: ${String(claim['what'])} passed, ${String(claim['detail'] ?? '')}`;
 }
 
 async function verdictOf(store: Store, task: Task, passed: boolean): Promise<string | null> {

@@ -4,7 +4,9 @@ import type { Handler } from './call.ts';
 import * as core from './commands/ask.ts';
 import { checkpoint, rollback } from './commands/checkpoint.ts';
 import { context } from './commands/context.ts';
+import { coordinate } from './commands/coordinate.ts';
 import { depends } from './commands/depends.ts';
+import { escalate } from './commands/escalate.ts';
 import { health } from './commands/health.ts';
 import * as help from './commands/help.ts';
 import * as locks from './commands/locks.ts';
@@ -37,8 +39,8 @@ export const HANDLERS: Readonly<Record<CommandName, Handler>> = {
   NEXT: tasks.next,
   EVALUATE: tasks.evaluate,
   RETRY: tasks.retry,
-  ESCALATE: tasks.escalate,
-  COORDINATE: tasks.coordinate,
+  ESCALATE: escalate,
+  COORDINATE: coordinate,
   CHECKPOINT: checkpoint,
   ROLLBACK: rollback,
   CONTEXT: context,

@@ -1,9 +1,12 @@
 /**
  * A line without `#`: by rules into commands (`natural.ts`), and their answers into sentences (`spoken.ts`). How a voice is answered is its own
- * choice (§2.5) and holds as long as this process: the protocol is hidden, shown or explained, or it is all that is understood.
+ * choice (§2.5), which the session keeps: the protocol is hidden, shown or explained, or it is all that is understood.
  */
+
+import { isFinal } from '../core/task.ts';
 import type { Heard, SessionParts, Voice } from './call.ts';
 import { interpret, type Mode, type NaturalContext } from './natural.ts';
+import type { KnownTask } from './natural-agents.ts';
 import { knownAgents } from './people.ts';
 import { projectCommands } from './project-commands.ts';
 import { explain, spoken } from './spoken.ts';
@@ -24,31 +27,37 @@ const SAID: Readonly<Record<Mode, string>> = {
   natural: 'Plain words are understood from now on.',
 };
 
-/** So many voices are remembered; the oldest choice goes. */
-const MOST_VOICES = 1_000;
-
 export function createHear(options: HearOptions): Hear {
-  const modes = new Map<string, Mode>();
+  const { store } = options;
   return async (line, voice, dryRun = false) => {
-    const who = JSON.stringify([voice.session, voice.speaker.agent]);
+    const who = nameOfVoice(voice);
     const context = await contextFor(options, voice);
     const meant = interpret(line, context);
+    const { session, actor } = voice;
     if (meant.mode !== null && !dryRun) {
-      modes.delete(who);
-      modes.set(who, meant.mode);
-      for (const oldest of modes.keys()) {
-        if (modes.size <= MOST_VOICES) break;
-        modes.delete(oldest);
-      }
+      const mode = meant.mode === 'natural' || meant.mode === 'hide' ? null : meant.mode;
+      const answer = await store.send({ message: { type: 'session.mode', session, voice: who, mode }, by: actor });
+      if (answer.kind === 'refused') return { commands: [], clarify: answer.refusal.message };
     }
-    const mode = modes.get(who) ?? 'natural';
+    const kept = (await store.session(session))?.facts?.['modes'] as Readonly<Record<string, string>> | undefined;
+    const mode = modeOf(dryRun ? meant.mode : null) ?? modeOf(kept?.[who]) ?? 'natural';
     const note = meant.mode === null ? {} : { note: SAID[meant.mode] };
     // What is no command is none: the interpreter says so in its own words.
-    if (mode === 'protocol' && meant.mode === null) return { commands: [line], clarify: null };
+    if (mode === 'protocol' && meant.mode === null)
+      return { commands: [line], clarify: null, tell: (_, replies) => [...replies, ONLY_COMMANDS].join('\n') };
     const heard = meant.unsure ? ((await options.unsure?.(line, voice, context)) ?? meant) : meant;
     return { commands: heard.commands, clarify: heard.clarify, ...note, tell: telling(mode, options) };
   };
 }
+
+/** A person by name, an agent by its own: each has a choice of its own in the session. */
+const nameOfVoice = ({ speaker, actor }: Voice): string =>
+  actor.kind === 'person' ? `${speaker.agent} ${actor.name}` : speaker.agent;
+
+const modeOf = (kept: string | null | undefined): Mode | null =>
+  kept != null && Object.hasOwn(SAID, kept) ? (kept as Mode) : null;
+
+const ONLY_COMMANDS = '[protocol mode: say "use natural language" to leave it]';
 
 /** Every answer as a sentence, and what was not done because of one that failed. */
 function telling(mode: Mode, { config }: HearOptions): NonNullable<Heard['tell']> {
@@ -68,6 +77,9 @@ async function contextFor(options: HearOptions, voice: Voice): Promise<NaturalCo
   const { store, config, countTokens } = options;
   const agents = await knownAgents({ store, config, ...voice });
   const { facts, state = {}, checkpoints = {} } = (await store.session(voice.session)) ?? {};
+  const tasks: KnownTask[] = [];
+  for await (const { id, title, routing, run, status } of store.tasks({ session: voice.session }))
+    tasks.push({ id, title, agent: run?.agent ?? routing.agent ?? routing.team, open: !isFinal(status) });
   const delegated = facts?.['delegated'] as { readonly agent: string; readonly task: string } | undefined;
   return {
     agents: [...agents],
@@ -75,6 +87,7 @@ async function contextFor(options: HearOptions, voice: Voice): Promise<NaturalCo
     lastTask: delegated?.task ?? null,
     roles: rolesOf(config),
     checkpoints: Object.entries(checkpoints).map(([id, { name }]) => ({ id, name })),
+    tasks,
     keys: Object.keys(state),
     countTokens,
   };

@@ -20,6 +20,7 @@ import {
   form,
   type Heard,
   type Interpreter,
+  type LineSoFar,
   type Said,
   type SessionParts,
   type Voice,
@@ -44,6 +45,8 @@ export interface InterpreterOptions extends SessionParts {
 interface Ran {
   readonly reply: string;
   readonly failed: boolean;
+  /** The answers to the commands behind it that were done with it. */
+  readonly more: readonly string[];
 }
 
 export function createInterpreter(options: InterpreterOptions): Interpreter {
@@ -53,16 +56,21 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
   const log = createSessionLog(dir, warn);
   const read = createReader(config, countTokens);
 
-  const run = async (line: string, voice: Voice, signal: AbortSignal): Promise<Ran> => {
+  const run = async (line: string, voice: Voice, signal: AbortSignal, soFar: LineSoFar | null): Promise<Ran> => {
     const began = performance.now();
     const understood = read(line, hasVariables(line) ? await variablesOf(voice) : NO_VARIABLES);
-    const said = urgent(understood.said ?? (await answerTo(understood.command, voice, signal)), voice);
+    const said = urgent(understood.said ?? (await answerTo(understood.command, voice, signal, soFar)), voice);
     const reply = told(understood.command, said);
     log.add(voice.session, { at: now(), command: line, result: reply, ms: performance.now() - began });
-    return { reply, failed: said.kind === 'error' };
+    return { reply, failed: said.kind === 'error', more: (said.kind === 'form' && said.more) || [] };
   };
 
-  const answerTo = async (command: Command, voice: Voice, signal: AbortSignal): Promise<Said> => {
+  const answerTo = async (
+    command: Command,
+    voice: Voice,
+    signal: AbortSignal,
+    line: LineSoFar | null,
+  ): Promise<Said> => {
     // Field by field: a spread of all that is known costs more than most commands.
     const { session, speaker, actor } = voice;
     const call: Call = {
@@ -81,6 +89,7 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       command,
       params: command.params,
       signal,
+      line,
     };
     try {
       return await (isBuiltIn(command.name) ? HANDLERS[command.name](call) : askProject(call));
@@ -131,6 +140,26 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
     return answer.kind === 'refused' ? refusalOf(answer.refusal) : form(answer.reply ?? `saved:${name}`);
   };
 
+  /** One after another; what comes after builds upon it, so the first that fails ends it. */
+  const runAll = async (commands: readonly string[], voice: Voice, signal: AbortSignal): Promise<Ran[]> => {
+    const ran: Ran[] = [];
+    const made = new Map<string, string>();
+    while (ran.length < commands.length) {
+      const [line = '', ...behind] = commands.slice(ran.length);
+      const needs = commands.length > 1 && line.startsWith('#DELEGATE:') ? leadingDepends(behind) : [];
+      const one = await run(line, voice, signal, commands.length > 1 ? { made, needs } : null);
+      ran.push(one, ...one.more.map((reply) => ({ reply, failed: false, more: [] })));
+      if (one.failed) break;
+    }
+    return ran;
+  };
+
+  /** The `#DEPENDS` right behind a task are about it. */
+  const leadingDepends = (lines: readonly string[]): Command[] => {
+    const end = lines.findIndex((line) => !line.startsWith('#DEPENDS:'));
+    return lines.slice(0, end < 0 ? lines.length : end).map((line) => read(line, NO_VARIABLES).command);
+  };
+
   /** What would be done, or the first thing that is wrong with it. */
   const preview = async (commands: readonly string[], voice: Voice): Promise<Done> => {
     const variables = commands.some(hasVariables) ? await variablesOf(voice) : NO_VARIABLES;
@@ -150,12 +179,7 @@ export function createInterpreter(options: InterpreterOptions): Interpreter {
       const { commands, clarify, note, tell } = heard;
       if (clarify !== null) return { reply: clarify, commands: [], clarify, failed: false };
       if (dryRun) return preview(commands, voice);
-      const ran: Ran[] = [];
-      for (const command of commands) {
-        ran.push(await run(command, voice, signal));
-        // What comes after builds upon it.
-        if (ran.at(-1)?.failed) break;
-      }
+      const ran = await runAll(commands, voice, signal);
       if (dir !== null) await log.written();
       const replies = ran.map(({ reply }) => reply);
       const words = tell === undefined ? replies.join('\n') : tell(commands, replies);

@@ -6,6 +6,7 @@ import type { Routing, Task } from '../core/task.ts';
 import { budgetFor, exceedsTokens } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { shorten } from '../protocol/text/shorten.ts';
+import { MOST_TITLE } from '../runtime/new-tasks.ts';
 import { type Call, failed, type Said } from './call.ts';
 import { knownAgents, ORCHESTRATOR } from './people.ts';
 
@@ -58,6 +59,23 @@ export async function taskNamed(call: Call, named: string | undefined): Promise<
   const task = await store.find(named ?? last?.task ?? '', session);
   // A run sees its own session only.
   return call.speaker.run !== null && task?.session !== session ? undefined : task;
+}
+
+/** `auth_impl` and `Auth impl` are one title; a long one is meant by its shortened form too. */
+export const titleIs = ({ title }: Task, name: string): boolean => {
+  const same = (text: string): string => plain(text).replaceAll('_', ' ').toLowerCase();
+  return same(title) === same(name) || same(title) === same(shorten(plain(name), MOST_TITLE));
+};
+
+/** So many tasks are named where none or several are meant. */
+const MOST_CANDIDATES = 4;
+const CANDIDATE_CHARS = 40;
+
+/** An error that names the tasks that could have been meant. */
+export function candidates(description: string, tasks: readonly Task[]): Said {
+  const shown = tasks.slice(-MOST_CANDIDATES).map(({ id, title }) => `${id} ${shorten(plain(title), CANDIDATE_CHARS)}`);
+  const more = tasks.length > shown.length ? [`+${tasks.length - shown.length} more → #REPORT:all:tasks`] : [];
+  return { kind: 'error', code: 'E002', description, candidates: [...shown, ...more] };
 }
 
 /** A run decides over what it has handed on, a lead over all. */

@@ -2,7 +2,7 @@
  * What a new task has to wait for, in plain words: `once emma finishes the api`, `after TASK-… is done`, `when that is done`. What names a task
  * becomes a dependency on it; what names none (`after lunch`, `once the tests pass`) stays a part of the task's words.
  */
-import type { KnownTask, NaturalContext, Names } from './natural-agents.ts';
+import type { KnownTask, Names, NaturalContext } from './natural-agents.ts';
 
 /** The task to wait for, as `#DEPENDS` takes it. */
 export interface Needed {
@@ -28,7 +28,12 @@ const THAT = new RegExp(`^(?:that|this|it|the last task|that task)${ENDS}$`, 'i'
 const NAMED = new RegExp(`^(.+?)${ENDS}$`, 'i');
 
 /** A clause that says nothing but what is waited for; null where it is no such clause. */
-export function leadingCondition(clause: string, context: NaturalContext, names: Names, before: readonly Needed[]): Condition | null {
+export function leadingCondition(
+  clause: string,
+  context: NaturalContext,
+  names: Names,
+  before: readonly Needed[],
+): Condition | null {
   const [, words] = LEADING.exec(clause) ?? [];
   if (words === undefined) return null;
   const found = conditionOf(words, context, names, before);
@@ -73,7 +78,9 @@ const ofId = (id: string, { tasks = [], lastTask, lastAgent }: NaturalContext): 
 
 function ofThat(words: string, context: NaturalContext, before: readonly Needed[]): Condition {
   if (before.length > 0) return needs(before);
-  return context.lastTask === null ? { kind: 'which', words, candidates: [] } : needs([ofId(context.lastTask, context)]);
+  return context.lastTask === null
+    ? { kind: 'which', words, candidates: [] }
+    : needs([ofId(context.lastTask, context)]);
 }
 
 /** `emma is done`, `emma has finished the api`, `emma finishes with the parser`. */

@@ -10,9 +10,10 @@ const UNSEEN = '[\\u200B-\\u200F\\u202A-\\u202E\\u2060-\\u2069]*';
 /** The text as it stands in the line; the text itself where it is not there in one piece, or not on one line. */
 export function originalOf(line: string, text: string): string {
   if (text === '' || line.includes(text)) return text;
-  const source = [...text]
-    .map((char) => SAME[char] ?? char.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&'))
-    .join(UNSEEN);
+  const source = [...text].map((char) => SAME[char] ?? char.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&')).join(UNSEEN);
   const found = new RegExp(source).exec(line)?.[0];
-  return found === undefined || /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u200B-\u200F\u202A-\u202E\u2060-\u2069]/.test(found) ? text : found;
+  return found === undefined ||
+    /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u200B-\u200F\u202A-\u202E\u2060-\u2069]/.test(found)
+    ? text
+    : found;
 }

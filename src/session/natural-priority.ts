@@ -73,8 +73,9 @@ const cut = (text: string, match: RegExpExecArray): string =>
 const explicit = (written = ''): Priority => `P${written.replace(/\D/g, '')}` as Priority;
 
 /** What can itself be urgent: a piece of work. Of all else (`the critical section`, `an urgent flag`) the word says no priority. */
-const WORK = '(?:bugs?|issues?|problems?|tasks?|jobs?|fix(?:es)?|tickets?|outages?|incidents?|crash(?:es)?|regressions?|defects?|vulnerabilit(?:y|ies))';
-const WORK_ENDS = "(?=$|[,.;!?)]| (?:in|of|on|with|for|at|from|that|which|where|when|we|before|today|now)\\b)";
+const WORK =
+  '(?:bugs?|issues?|problems?|tasks?|jobs?|fix(?:es)?|tickets?|outages?|incidents?|crash(?:es)?|regressions?|defects?|vulnerabilit(?:y|ies))';
+const WORK_ENDS = '(?=$|[,.;!?)]| (?:in|of|on|with|for|at|from|that|which|where|when|we|before|today|now)\\b)';
 const URGENT_WORK = new RegExp(`(?<![\\w-])(?:urgent|critical) ${WORK}${WORK_ENDS}`, 'i');
 const IMPORTANT_WORK = new RegExp(`(?<![\\w-])important ${WORK}${WORK_ENDS}`, 'i');
 

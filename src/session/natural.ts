@@ -175,7 +175,8 @@ function readPieces(pieces: readonly Piece[], reader: Reader): Interpretation {
 function completed(piece: Piece, last: Clause | undefined, all: readonly Piece[], { grammar }: Reader): Piece {
   const { text } = wishOf(piece.text);
   const { pattern } = grammar.names;
-  if (last !== undefined && isTask(last) && new RegExp(`^${pattern} to \\S`, 'i').test(text)) return { ...piece, text: `ask ${text}` };
+  if (last !== undefined && isTask(last) && new RegExp(`^${pattern} to \\S`, 'i').test(text))
+    return { ...piece, text: `ask ${text}` };
   const isPlan = piece.follows || (piece === all[0] && /^first\b/i.test(piece.text) && all[1]?.follows === true);
   const [, who, verb = '', rest = ''] = (isPlan && new RegExp(`^(${pattern}) ([a-z]+s)( .+)$`, 'i').exec(text)) || [];
   const bare = verb === '' ? null : bareVerb(verb);
@@ -304,7 +305,9 @@ function inOrder(
     if (command.name !== 'DELEGATE') continue;
     made.push({ agent, task });
     const all = [...needed, ...(end?.condition.kind === 'needs' ? end.condition.needed : [])];
-    const once = all.filter((one, i) => all.findIndex(({ agent: a, task: t }) => a === one.agent && t === one.task) === i);
+    const once = all.filter(
+      (one, i) => all.findIndex(({ agent: a, task: t }) => a === one.agent && t === one.task) === i,
+    );
     commands.push(...once.map((one) => ({ ...DEPENDS, params: [one.agent, one.task] })));
   }
   return { commands, made };

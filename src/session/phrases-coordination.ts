@@ -1,8 +1,8 @@
 /** Plain words for agents side by side: locks, waiting, signals, messages, channels. */
 import { noForceUnlock, whatChannel, whatCondition, whatMessage, whichResource } from './clarify.ts';
 import { nameOf, secondsOf, withoutEnd } from './natural-values.ts';
-import { isStatement, VERBS } from './phrases-verbs.ts';
 import { act, actFreely, always, ask, command, type Meaning, type Rule, rule, type Said } from './phrases-rule.ts';
+import { isStatement, VERBS } from './phrases-verbs.ts';
 
 const POINTER =
   /^(?:it|that|this|them|those|these|everything|all|something|things?|stuff|file|files|me|us|you|up|down|out)$/i;

@@ -15,7 +15,8 @@ function saveAs(said: Said): Meaning {
   const isTurned = IS_KEY.test(value) && !/^[\w ]+$/.test(key) && !/[\uE000-\uE3FF]/.test(value);
   const isKnown = (said.context.keys ?? []).includes(value) && !(said.context.keys ?? []).includes(key);
   if (!isTurned && !isKnown) return save(said);
-  const turned = (name: string): string => (name === 'what' ? said.part('key') : name === 'key' ? said.part('what') : said.part(name));
+  const turned = (name: string): string =>
+    name === 'what' ? said.part('key') : name === 'key' ? said.part('what') : said.part(name);
   return save({ ...said, part: turned });
 }
 

@@ -25,10 +25,16 @@ const WORDS = `
 `;
 
 /** As alternatives of a pattern. */
-export const VERBS = WORDS.trim().split(/\s+/).map((word) => word.replaceAll('_', ' ')).join('|');
+export const VERBS = WORDS.trim()
+  .split(/\s+/)
+  .map((word) => word.replaceAll('_', ' '))
+  .join('|');
 
 /** `build is broken`, `the tests have passed`: news, whatever verb its first word could be. */
 export const isStatement = (words: string): boolean =>
   /^(?:(?:the|a|an|our|my|your|all|some) )?\S+(?: \S+){0,2}? (?:is|are|was|were|has|have|had|will be|failed|passed|broke|breaks|works|looks|seems)\b/i.test(
     words,
-  ) && !/^(?:make sure|ensure|check|verify|confirm|find out|see|look|fix|explain|investigate|test|figure out|document|describe|report|tell|say|decide|ask)\b(?! (?:is|are|was|were|has|have|had)\b)/i.test(words);
+  ) &&
+  !/^(?:make sure|ensure|check|verify|confirm|find out|see|look|fix|explain|investigate|test|figure out|document|describe|report|tell|say|decide|ask)\b(?! (?:is|are|was|were|has|have|had)\b)/i.test(
+    words,
+  );

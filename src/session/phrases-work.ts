@@ -2,8 +2,8 @@
 import { oneTask, unknownAgent, whatMessage, whatTask, whichAgent, whichTask, whoIsMeant } from './clarify.ts';
 import { takePriority } from './natural-priority.ts';
 import { topicText, withoutEnd } from './natural-values.ts';
-import { isStatement, VERBS } from './phrases-verbs.ts';
 import { act, actFreely, ask, command, type Meaning, type Rule, rule, type Said, sizeOf } from './phrases-rule.ts';
+import { isStatement, VERBS } from './phrases-verbs.ts';
 
 /** Words that point to something said before. */
 const POINTS_BACK =

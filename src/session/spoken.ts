@@ -81,7 +81,7 @@ const MORE = /^\+(\d+) more\b(.*)$/;
 function listed(command: Command, items: readonly string[]): string {
   const more = MORE.exec(items.at(-1) ?? '');
   const named = more === null ? items : items.slice(0, -1);
-  const rest = more === null ? '' : `, and ${more[1]} more`;
+  const rest = more === null ? '' : `, and ${more[1]} more${(more[2] ?? '').replace(/^ → (.+)$/, ' (say $1)')}`;
   const lead = leadOf(command);
   if (lead === '' && named.length === 1) return sentence((named[0] ?? '') + rest);
   return sentence(`${lead === '' ? '' : `${lead}: `}${named.join('; ')}${rest}`);
@@ -120,9 +120,11 @@ const FORMS: Readonly<Record<string, Readonly<Record<string, Telling>>>> = {
     'saved:': (_, key) => `I saved it as ${key}.`,
     not_found: (command) => `Nothing is saved as ${param(command, 1)}.`,
     cleared: () => 'Everything that was saved is cleared.',
+    nothing_saved: () => 'Nothing was saved, so nothing is cleared.',
   },
   LOCK: {
-    locked: (command) => `${param(command, 0)} is locked.`,
+    locked: (command) =>
+      `${param(command, 0)} is locked. Locks are advisory: they hold off other locks, not changes to the file.`,
     'busy:': (command, owner) => `${param(command, 0)} is busy: ${owner} holds it.`,
   },
   UNLOCK: {
@@ -138,7 +140,8 @@ const FORMS: Readonly<Record<string, Readonly<Record<string, Telling>>>> = {
   DIRECT: { 'sent:': (command, count) => `I sent it to ${param(command, 0)} (${count}).` },
   DELEGATE: { 'ack:': (command, task) => `I gave that to ${param(command, 0)}, as ${task}.` },
   RETRY: { 'ack:': (_, task) => `${task} is tried again.` },
-  ESCALATE: { 'ack:': (_, task) => `${task} is raised to a person.` },
+  ESCALATE: { 'ack:': (_, item) => `It is in the inbox as ${item}.` },
+  DEPENDS: { 'ack:': (_, waits) => sentence(waits) },
   CHECKPOINT: { 'checkpoint_id:': (_, id) => `The checkpoint is made: ${id}.` },
   ROLLBACK: { 'rolled_back:': (_, id) => `We are back at ${id}.` },
   CONTEXT: {

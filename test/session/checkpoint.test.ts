@@ -268,7 +268,8 @@ describe('what is unusual', () => {
     const lines = (await scene.say('#CHECKPOINT:list')).split('\n');
     expect(lines).toHaveLength(5);
     expect(lines[0]).toMatch(/^• cp_006 f/);
-    expect(lines.at(-1)).toBe('• +2 more');
+    expect(lines.at(-1)).toBe('• +2 more → #CHECKPOINT:list:from=5');
+    expect((await scene.say('#CHECKPOINT:list:from=5')).replace(/ \(.*?\)| \d+s/g, '')).toBe('• cp_002 b\n• cp_001 a');
     await scene.say('#CHECKPOINT:create:manual:before_refactor');
     const [first = ''] = (await scene.say('#CHECKPOINT:list')).split('\n');
     expect(first).toMatch(/^• cp_007 before_refactor(?: \(manual, \d+s\)| \d+s)?$/);

@@ -224,7 +224,7 @@ describe('channels and letters', () => {
     const { as, store } = await setting();
     expect(await as('DevAgent', '#BROADCAST:file_changes:auth_complete')).toBe('sent:0');
     expect(await as('TestAgent', '#SUBSCRIBE:file_changes')).toBe('subscribed:file_changes');
-    expect(await as('TestAgent', '#SUBSCRIBE:file_changes')).toBe('subscribed:file_changes');
+    expect(await as('TestAgent', '#SUBSCRIBE:file_changes')).toBe('already_subscribed:file_changes');
     expect(await as('DevAgent', '#SUBSCRIBE:a_channel_with_a_rather_long_name_of_its_own')).toBe('subscribed');
     expect(await as('DevAgent', '#BROADCAST:file_changes:auth: complete')).toBe('sent:1');
     expect(await as('DevAgent', '#DIRECT:TestAgent:auth_ready')).toBe('sent:1');
@@ -234,7 +234,25 @@ describe('channels and letters', () => {
       { to: 'TestAgent', from: 'DevAgent', channel: null, text: 'auth_ready' },
     ]);
     expect(await as('TestAgent', '#UNSUBSCRIBE:file_changes')).toBe('unsubscribed:file_changes');
+    expect(await as('TestAgent', '#UNSUBSCRIBE:file_changes')).toBe('already_unsubscribed');
     expect(await as('DevAgent', '#BROADCAST:file_changes:more')).toBe('sent:0');
+  });
+
+  test('a broadcast reaches everybody whom the session knows, listeners or not', async () => {
+    const at = await setting();
+    await add(at, { routing: { agent: 'emma' } }, { routing: { agent: 'bob' } });
+    await at.as('TestAgent', '#LOCK:db:60');
+    await at.as('codex', '#SUBSCRIBE:test_results');
+    expect(await at.say('#BROADCAST:deploy_status:v2 is live at 10:30')).toBe('sent:4');
+    const readers = Object.values((await at.store.session(SESSION))?.letters ?? {}).map(({ to }) => to);
+    expect(readers.sort()).toEqual(['TestAgent', 'bob', 'codex', 'emma']);
+    expect((await at.done('tell everyone the build is green')).commands).toEqual([
+      '#BROADCAST:priority_alert:the build is green',
+    ]);
+    expect(Object.keys((await at.store.session(SESSION))?.letters ?? {})).toHaveLength(8);
+    await at.as('bob', '#UNSUBSCRIBE:deploy_status');
+    expect(await at.say('#BROADCAST:deploy_status:v3')).toBe('sent:3');
+    expect(await at.say('#BROADCAST:news:v3')).toBe('sent:4');
   });
 
   test('the acknowledgement has at most five tokens, whatever the channel is called', async () => {
@@ -313,7 +331,7 @@ describe('channels and letters', () => {
     for (const watch of watches) await watch.close();
     const letters = Object.values((await store.session(SESSION))?.letters ?? {});
     expect(letters.map(({ channel, text, from }) => [channel, text, from])).toEqual([
-      ['file_changes', 'DevAgent: 4 files: a.js, b.js, c.js, …', 'baton'],
+      ['file_changes', 'DevAgent: 4 files: a.js (new), b.js (new), c.js (new), d.js (new)', 'baton'],
       ['test_results', 'DevAgent: tests 5/6 passed, 1 failed', 'baton'],
       ['test_results', `DevAgent: ${two} passed: test it`, 'baton'],
       ['priority_alert', `critical ${three} failed: urgent thing (E_TIMEOUT)`, 'baton'],
@@ -326,7 +344,7 @@ describe('channels and letters', () => {
 });
 
 describe('#DEPENDS', () => {
-  test('what the speaker has not begun waits for the task', async () => {
+  test('the task at hand of the speaker waits for the one that is named', async () => {
     const it = await setting();
     const [impl = '', mine = '', other = ''] = await add(
       it,
@@ -334,13 +352,18 @@ describe('#DEPENDS', () => {
       { routing: { agent: 'TestAgent' } },
       { routing: { agent: 'DevAgent' } },
     );
-    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe('ack');
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe(`ack:${mine} waits for ${impl}`);
     expect((await it.store.find(mine))?.dependsOn).toEqual([impl]);
     expect((await it.store.find(other))?.dependsOn).toEqual([]);
-    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe('ack');
-    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:something_else')).toBe('ack');
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:auth_impl')).toBe(`${mine} waits for ${impl} already`);
+    const unknown = (await it.as('TestAgent', '#DEPENDS:DevAgent:something_else')).split('\n');
+    expect(unknown).toEqual(['#ERROR:E002:unknown_task something_else', `• ${impl} a task`, `• ${other} a task`]);
+    expect(await it.as('TestAgent', '#DEPENDS:DevAgent:a task')).toMatch(/^#ERROR:E002:2 tasks are called a task\n/);
+    expect(await it.as('TestAgent', `#DEPENDS:TestAgent:${impl}`)).toMatch(/^#ERROR:E002:it is no task of TestAgent\n/);
+    expect(await it.as('TestAgent', `#DEPENDS:TestAgent:${mine}`)).toBe('#ERROR:E002:a task cannot wait for itself');
+    expect((await it.store.find(mine))?.dependsOn).toEqual([impl]);
     const { depends } = (await it.store.session(SESSION)) ?? {};
-    expect(Object.values(depends ?? {}).map(({ task }) => task)).toEqual(['auth_impl', 'something_else']);
+    expect(Object.values(depends ?? {}).map(({ task }) => task)).toEqual([impl]);
     expect(await it.as('TestAgent', '#DEPENDS:Nobody:x')).toMatch(/^#ERROR:E002:unknown_agent/);
   });
 
@@ -348,10 +371,10 @@ describe('#DEPENDS', () => {
     const it = await setting();
     const [first = ''] = await add(it, { externalId: 'one', routing: { agent: 'DevAgent' } });
     const [second = ''] = await add(it, { externalId: 'two', routing: { agent: 'TestAgent' }, dependsOn: [first] });
-    const [third = ''] = await add(it, { externalId: 'three', routing: { agent: 'DevAgent' } });
-    expect(await it.as('DevAgent', '#DEPENDS:TestAgent:two')).toBe('#ERROR:E002:cycle one→two→one');
+    expect(await it.as('DevAgent', '#DEPENDS:TestAgent:two:limit=90')).toMatch(
+      /^#ERROR:E002:these tasks would wait for each other/,
+    );
     expect((await it.store.find(first))?.dependsOn).toEqual([]);
-    expect((await it.store.find(third))?.dependsOn).toEqual([]);
     expect((await it.store.find(second))?.dependsOn).toEqual([first]);
     expect((await it.store.session(SESSION))?.depends).toBeUndefined();
   });

@@ -61,7 +61,7 @@ describe('the examples', () => {
       [O, '#LOCK:src/auth.js:600', 'locked'],
       [O, '#DELEGATE:DevAgent:implement_auth:P1', /^ack:TASK-\d{4}-\d\d-\d\d-001$/],
       [O, '#STATE:save:auth_complete:true', 'saved:auth_complete'],
-      [O, '#BROADCAST:file_changes:auth_complete', 'sent:1'],
+      [O, '#BROADCAST:file_changes:auth_complete', 'sent:2'],
       [O, '#DELEGATE:TestAgent:test_auth:P1', /^ack:TASK-\d{4}-\d\d-\d\d-002$/],
       [O, '#UNLOCK:src/auth.js', 'unlocked'],
     ]);
@@ -82,6 +82,8 @@ describe('the examples', () => {
     expect(await waiting).toBe('ready');
     await script(at, [
       ['TestAgent', '#WAIT:never:0', 'timeout'],
+      [O, '#DELEGATE:DevAgent:auth_impl', /^ack/],
+      [O, '#DELEGATE:TestAgent:test_auth', /^ack/],
       ['TestAgent', '#DEPENDS:DevAgent:auth_impl', /^ack/],
       ['TestAgent', '#SUBSCRIBE:file_changes', /^subscribed/],
       ['TestAgent', '#UNSUBSCRIBE:test_results', /^unsubscribed/],

@@ -13,15 +13,35 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['emma: fix the flaky login test', '#DELEGATE:emma:fix the flaky login test:P2'],
   ['bob pls update the readme', '#DELEGATE:bob:update the readme:P2'],
   ['codex -> bump the lodash version', '#DELEGATE:codex:bump the lodash version:P2'],
-  ['could you have emma take a look at the memory leak?', ['#DELEGATE:emma:take a look at the memory leak:P2', '#DELEGATE:emma:the memory leak:P2']],
+  [
+    'could you have emma take a look at the memory leak?',
+    ['#DELEGATE:emma:take a look at the memory leak:P2', '#DELEGATE:emma:the memory leak:P2'],
+  ],
   ['would you mind asking bob to rename the config module', '#DELEGATE:bob:rename the config module:P2'],
   ["I'd appreciate it if codex wrote the migration"],
-  ['can we get the test agent to cover the parser with unit tests', '#DELEGATE:TestAgent:cover the parser with unit tests:P2'],
+  [
+    'can we get the test agent to cover the parser with unit tests',
+    '#DELEGATE:TestAgent:cover the parser with unit tests:P2',
+  ],
   ['kindly ask DevAgent to split utils.ts into two files', '#DELEGATE:DevAgent:split utils.ts into two files:P2'],
   ['plese ask emma to implment the search box', '#DELEGATE:emma:implment the search box:P2'],
   ['ask emma too fix the header'],
-  ['get emma working on the onboarding flow', ['#DELEGATE:emma:the onboarding flow:P2', '#DELEGATE:emma:working on the onboarding flow:P2', '#DELEGATE:emma:work on the onboarding flow:P2']],
-  ['the header is broken, ask bob to fix it', ['#DELEGATE:bob:fix the header:P2', '#DELEGATE:bob:fix it (the header is broken):P2', '#DELEGATE:bob:the header is broken, fix it:P2']],
+  [
+    'get emma working on the onboarding flow',
+    [
+      '#DELEGATE:emma:the onboarding flow:P2',
+      '#DELEGATE:emma:working on the onboarding flow:P2',
+      '#DELEGATE:emma:work on the onboarding flow:P2',
+    ],
+  ],
+  [
+    'the header is broken, ask bob to fix it',
+    [
+      '#DELEGATE:bob:fix the header:P2',
+      '#DELEGATE:bob:fix it (the header is broken):P2',
+      '#DELEGATE:bob:the header is broken, fix it:P2',
+    ],
+  ],
   ['have codex add a --verbose flag to the cli', '#DELEGATE:codex:add a --verbose flag to the cli:P2'],
   ['emma needs to write docs for the new endpoint', '#DELEGATE:emma:write docs for the new endpoint:P2'],
   ['bob has to clean up the migrations folder', '#DELEGATE:bob:clean up the migrations folder:P2'],
@@ -32,19 +52,34 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['give bob the eslint upgrade', ['#DELEGATE:bob:the eslint upgrade:P2', '#DELEGATE:bob:eslint upgrade:P2']],
   ['pass the css cleanup to emma', '#DELEGATE:emma:the css cleanup:P2'],
   ['make codex responsible for the docker image', '#DELEGATE:codex:the docker image:P2'],
-  ['let emma handle the accessibility audit', ['#DELEGATE:emma:handle the accessibility audit:P2', '#DELEGATE:emma:the accessibility audit:P2']],
+  [
+    'let emma handle the accessibility audit',
+    ['#DELEGATE:emma:handle the accessibility audit:P2', '#DELEGATE:emma:the accessibility audit:P2'],
+  ],
   ['I think bob should refactor the router', '#DELEGATE:bob:refactor the router:P2'],
   ['we need codex to profile the startup time', '#DELEGATE:codex:profile the startup time:P2'],
   ['have the code reviewer go over the auth changes', '#DELEGATE:code-reviewer:go over the auth changes:P2'],
   ['Tell Bob: rename getUser to fetchUser', '#DELEGATE:bob:rename getUser to fetchUser:P2'],
   ['tell codex that it should remove the feature flag', '#DELEGATE:codex:remove the feature flag:P2'],
   ['ask emma if she can shorten the landing page', ['#DELEGATE:emma:shorten the landing page:P2']],
-  ['ask emma to fix http://localhost:3000/login, contrast is 3:1, see src/a.cpp:42 and std::vector', '#DELEGATE:emma:fix http://localhost:3000/login, contrast is 3:1, see src/a.cpp:42 and std::vector:P2'],
+  [
+    'ask emma to fix http://localhost:3000/login, contrast is 3:1, see src/a.cpp:42 and std::vector',
+    '#DELEGATE:emma:fix http://localhost:3000/login, contrast is 3:1, see src/a.cpp:42 and std::vector:P2',
+  ],
   ['ask bob to run `npm run build:prod` and report', '#DELEGATE:bob:run `npm run build:prod` and report:P2'],
-  ['tell emma to set the timeout to 00:30:00 in config.yaml', '#DELEGATE:emma:set the timeout to 00:30:00 in config.yaml:P2'],
+  [
+    'tell emma to set the timeout to 00:30:00 in config.yaml',
+    '#DELEGATE:emma:set the timeout to 00:30:00 in config.yaml:P2',
+  ],
   ['delegate "fix the build" to codex', '#DELEGATE:codex:fix the build:P2'],
-  ['ask emma to add the text "do not delete" to the button', '#DELEGATE:emma:add the text "do not delete" to the button:P2'],
-  ['ask emma to make sure users do not see the error page', '#DELEGATE:emma:make sure users do not see the error page:P2'],
+  [
+    'ask emma to add the text "do not delete" to the button',
+    '#DELEGATE:emma:add the text "do not delete" to the button:P2',
+  ],
+  [
+    'ask emma to make sure users do not see the error page',
+    '#DELEGATE:emma:make sure users do not see the error page:P2',
+  ],
   ['ask codex to stop the server from leaking sockets', '#DELEGATE:codex:stop the server from leaking sockets:P2'],
   ['ask bob why the build fails'],
 
@@ -64,17 +99,60 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['P1: ask emma to patch the xss hole', '#DELEGATE:emma:patch the xss hole:P1'],
 
   // Compound, and order.
-  ['ask emma to build the api and then have bob test it', '#DELEGATE:emma:build the api:P2', ['#DELEGATE:bob:test it (build the api):P2', '#DELEGATE:bob:test it:P2'], '#DEPENDS:emma:build the api'],
-  ['once emma finishes the api, ask codex to write the client', '#DELEGATE:codex:write the client:P2', '#DEPENDS:emma:the api'],
-  ['ask emma to write the parser. after that, bob should write tests for the parser', '#DELEGATE:emma:write the parser:P2', '#DELEGATE:bob:write tests for the parser:P2', '#DEPENDS:emma:write the parser'],
-  ['have codex draft the schema; when that is done bob reviews the schema', '#DELEGATE:codex:draft the schema:P2', ['#DELEGATE:bob:review the schema:P2', '#DELEGATE:bob:reviews the schema:P2'], '#DEPENDS:codex:draft the schema'],
-  ['first emma fixes the build, then codex updates the docs', ['#DELEGATE:emma:fix the build:P2', '#DELEGATE:emma:fixes the build:P2'], ['#DELEGATE:codex:update the docs:P2', '#DELEGATE:codex:updates the docs:P2'], ['#DEPENDS:emma:fix the build', '#DEPENDS:emma:fixes the build']],
+  [
+    'ask emma to build the api and then have bob test it',
+    '#DELEGATE:emma:build the api:P2',
+    ['#DELEGATE:bob:test it (build the api):P2', '#DELEGATE:bob:test it:P2'],
+    '#DEPENDS:emma:build the api',
+  ],
+  [
+    'once emma finishes the api, ask codex to write the client',
+    '#DELEGATE:codex:write the client:P2',
+    '#DEPENDS:emma:the api',
+  ],
+  [
+    'ask emma to write the parser. after that, bob should write tests for the parser',
+    '#DELEGATE:emma:write the parser:P2',
+    '#DELEGATE:bob:write tests for the parser:P2',
+    '#DEPENDS:emma:write the parser',
+  ],
+  [
+    'have codex draft the schema; when that is done bob reviews the schema',
+    '#DELEGATE:codex:draft the schema:P2',
+    ['#DELEGATE:bob:review the schema:P2', '#DELEGATE:bob:reviews the schema:P2'],
+    '#DEPENDS:codex:draft the schema',
+  ],
+  [
+    'first emma fixes the build, then codex updates the docs',
+    ['#DELEGATE:emma:fix the build:P2', '#DELEGATE:emma:fixes the build:P2'],
+    ['#DELEGATE:codex:update the docs:P2', '#DELEGATE:codex:updates the docs:P2'],
+    ['#DEPENDS:emma:fix the build', '#DEPENDS:emma:fixes the build'],
+  ],
   ['ask bob to migrate the database before codex removes the old tables'],
-  ['after TASK-2026-02-26-001 is done, ask bob to publish the release notes', '#DELEGATE:bob:publish the release notes:P2', ['#DEPENDS:emma:TASK-2026-02-26-001', '#DEPENDS:any:TASK-2026-02-26-001']],
-  ['ask emma to fix the header and bob to fix the footer', '#DELEGATE:emma:fix the header:P2', '#DELEGATE:bob:fix the footer:P2'],
-  ['ask emma and bob to review the design', '#DELEGATE:emma:review the design:P2', '#DELEGATE:bob:review the design:P2'],
-  ['save a checkpoint called before_auth and ask codex to implement auth', '#CHECKPOINT:create:manual:before_auth', '#DELEGATE:codex:implement auth:P2'],
-  ['ask emma to read the spec and then summarize it in SPEC.md', ['#DELEGATE:emma:read the spec and then summarize it in SPEC.md:P2']],
+  [
+    'after TASK-2026-02-26-001 is done, ask bob to publish the release notes',
+    '#DELEGATE:bob:publish the release notes:P2',
+    ['#DEPENDS:emma:TASK-2026-02-26-001', '#DEPENDS:any:TASK-2026-02-26-001'],
+  ],
+  [
+    'ask emma to fix the header and bob to fix the footer',
+    '#DELEGATE:emma:fix the header:P2',
+    '#DELEGATE:bob:fix the footer:P2',
+  ],
+  [
+    'ask emma and bob to review the design',
+    '#DELEGATE:emma:review the design:P2',
+    '#DELEGATE:bob:review the design:P2',
+  ],
+  [
+    'save a checkpoint called before_auth and ask codex to implement auth',
+    '#CHECKPOINT:create:manual:before_auth',
+    '#DELEGATE:codex:implement auth:P2',
+  ],
+  [
+    'ask emma to read the spec and then summarize it in SPEC.md',
+    ['#DELEGATE:emma:read the spec and then summarize it in SPEC.md:P2'],
+  ],
 
   // Asking for reports.
   ["what's emma up to?", ['#REPORT:emma:progress', '#REPORT:emma:status']],
@@ -89,7 +167,10 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['give me a status update on bob', ['#REPORT:bob:status', '#REPORT:bob:progress']],
   ['did the tests pass?', '#REPORT:TestAgent:results'],
   ['what have the agents done so far', ['#REPORT:all:results', '#REPORT:all:progress', '#REPORT:all:status']],
-  ['anything blocked?', ['#REPORT:all:blockers', '#REPORT:all:errors', '#REPORT:all:blocked', '#REPORT:all:status', '#REPORT:all:progress']],
+  [
+    'anything blocked?',
+    ['#REPORT:all:blockers', '#REPORT:all:errors', '#REPORT:all:blocked', '#REPORT:all:status', '#REPORT:all:progress'],
+  ],
   ['how much did emma cost', ['#REPORT:emma:cost', '#REPORT:emma:costs']],
   ["what's next?", '#NEXT'],
   ['what should happen next', '#NEXT'],
@@ -129,7 +210,18 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['send the signal build_ok with value 42', '#SIGNAL:build_ok:42'],
 
   // Messages.
-  ['tell everyone the build is green', ['#BROADCAST:announcements:the build is green', '#BROADCAST:all:the build is green', '#BROADCAST:general:the build is green', '#BROADCAST:priority_alert:the build is green', '#BROADCAST:test_results:the build is green', '#BROADCAST:session:the build is green', '#BROADCAST:deploy_status:the build is green']],
+  [
+    'tell everyone the build is green',
+    [
+      '#BROADCAST:announcements:the build is green',
+      '#BROADCAST:all:the build is green',
+      '#BROADCAST:general:the build is green',
+      '#BROADCAST:priority_alert:the build is green',
+      '#BROADCAST:test_results:the build is green',
+      '#BROADCAST:session:the build is green',
+      '#BROADCAST:deploy_status:the build is green',
+    ],
+  ],
   ['broadcast on deploy_status: v2 is live at 10:30', '#BROADCAST:deploy_status:v2 is live at 10:30'],
   ['let bob know that the api changed', '#DIRECT:bob:the api changed'],
   ['message codex: the key is in vault:prod/db', '#DIRECT:codex:the key is in vault:prod/db'],
@@ -140,7 +232,17 @@ export const FIRST_SET: readonly HeldOut[] = [
 
   // Checkpoints and rollback.
   ['make a checkpoint', ['#CHECKPOINT:create:manual:checkpoint', '#CHECKPOINT:create:manual:manual']],
-  ['take a snapshot before we touch the parser', ['#CHECKPOINT:create:manual:before_we_touch_the_parser', '#CHECKPOINT:create:manual:before_touch_parser', '#CHECKPOINT:create:manual:before_touching_the_parser', '#CHECKPOINT:create:manual:checkpoint', '#CHECKPOINT:create:manual:manual', '#CHECKPOINT:create:manual:snapshot']],
+  [
+    'take a snapshot before we touch the parser',
+    [
+      '#CHECKPOINT:create:manual:before_we_touch_the_parser',
+      '#CHECKPOINT:create:manual:before_touch_parser',
+      '#CHECKPOINT:create:manual:before_touching_the_parser',
+      '#CHECKPOINT:create:manual:checkpoint',
+      '#CHECKPOINT:create:manual:manual',
+      '#CHECKPOINT:create:manual:snapshot',
+    ],
+  ],
   ['checkpoint this as pre_release', '#CHECKPOINT:create:manual:pre_release'],
   ['what checkpoints are there', '#CHECKPOINT:list'],
   ['show me the diff since cp_001', '#CHECKPOINT:diff:cp_001'],
@@ -154,7 +256,10 @@ export const FIRST_SET: readonly HeldOut[] = [
   ['save the context into context/monday.ctx', '#CONTEXT:export:context/monday.ctx'],
   ['import context from ./out/today.ctx', '#CONTEXT:import:./out/today.ctx'],
   ['which protocol version is this?', '#VERSION'],
-  ['how do locks work?', ['#HELP:LOCK', '#HELP:coordination', '#DEFINE:locks', '#DEFINE:lock', '#HELP:#LOCK', '#HELP:locks']],
+  [
+    'how do locks work?',
+    ['#HELP:LOCK', '#HELP:coordination', '#DEFINE:locks', '#DEFINE:lock', '#HELP:#LOCK', '#HELP:locks'],
+  ],
   ['help me with checkpoints', ['#HELP:checkpoint', '#HELP:CHECKPOINT', '#HELP:#CHECKPOINT']],
   ['how healthy is the session', '#HEALTH:session'],
   ['how much context is left?', '#HEALTH:context'],

@@ -22,7 +22,9 @@ function measure(set: readonly HeldOut[]): Measured {
   for (const [line, ...meant] of set) {
     const { commands, mode } = interpret(line, CONTEXT);
     const isRight = commands.length === meant.length && meant.every((right, i) => isOneOf(commands[i], right));
-    const acts = mode !== null || commands.some((command) => effectOf(readCommand(command).command ?? { name: '', params: [] }) !== 'looks');
+    const acts =
+      mode !== null ||
+      commands.some((command) => effectOf(readCommand(command).command ?? { name: '', params: [] }) !== 'looks');
     const told = `${line} → ${commands.join(' | ') || '(asked back)'}`;
     if (isRight && mode === null) understood.push(line);
     else if (acts) wrong.push(told);

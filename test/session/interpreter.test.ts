@@ -71,7 +71,7 @@ describe('#STATE', () => {
     expect(await say('#STATE:load:url')).toBe('http://a:80/x');
     expect(await say('#STATE:list')).toBe('• user\n• url');
     for (let i = 0; i < 18; i++) expect(await say(`#STATE:save:k${i}:v`)).toBe(`saved:k${i}`);
-    expect(await say('#STATE:list')).toBe('• user\n• url\n• k0\n• k1\n• +16 more');
+    expect(await say('#STATE:list')).toBe('• user\n• url\n• k0\n• k1\n• +16 more → #STATE:list:from=5');
     expect(await say('#STATE:save:one_more:v')).toBe('#ERROR:E003:expected at most 20 keys in the session s');
     expect(await say('#STATE:save:user:bob')).toBe('saved:user');
     expect(await say('#STATE:clear')).toBe('cleared');
@@ -172,7 +172,7 @@ test('what the language says of itself', async () => {
   expect(await say('#VERSION:check:1.0.0')).toBe('compatible');
   expect(await say('#VERSION:check:2.0.0')).toBe('incompatible');
   expect(await say('#VERSION:features')).toMatch(
-    /^• coordination: v1\.1\+\n• state: v1\.0\+\n• error_codes: v1\.0\+\n• \+\d+ more$/,
+    /^• coordination: v1\.1\+\n• state: v1\.0\+\n• error_codes: v1\.0\+\n• \+\d+ more → #VERSION:features:from=4$/,
   );
   expect(countTokens(await say('#VERSION:features:limit=12'))).toBeLessThanOrEqual(12);
   expect(await say('#SUPPORTS:coordination')).toBe('true');
@@ -241,7 +241,9 @@ describe('plain words', () => {
     expect(await say('explain protocol')).toMatch(/explained/);
     expect(await say('remember that the db is sqlite')).toMatch(/^#STATE:save:db:sqlite\n.*means: save value/);
     expect(await say('use protocol mode')).toMatch(/^Only commands/);
-    expect(await say('remember that the db is oracle')).toBe('#ERROR:E001:expected #COMMAND');
+    expect(await say('remember that the db is oracle')).toBe(
+      '#ERROR:E001:expected #COMMAND\n[protocol mode: say "use natural language" to leave it]',
+    );
     expect(await say('#STATE:load:db')).toBe('sqlite');
     expect(await say('use natural language')).toMatch(/^Plain words/);
   });

@@ -35,7 +35,10 @@ describe('what people say', () => {
   test('capitals, blanks, politeness and marks at the end change nothing', () => {
     for (const [line, ...commands] of PHRASINGS) {
       const said = interpret(`  please  ${line.replaceAll(' ', '  ')}`, CONTEXT).commands;
-      expect(said.map((command) => command.replaceAll('  ', ' ')), line).toEqual(commands);
+      expect(
+        said.map((command) => command.replaceAll('  ', ' ')),
+        line,
+      ).toEqual(commands);
     }
   });
 });

@@ -22,7 +22,11 @@ const TOLD: readonly (readonly [command: string, reply: string, told: string])[]
   ['#STATE:list', '• user\n• db', 'Saved: user; db.'],
   ['#STATE:list', 'none', 'Nothing is saved.'],
   ['#STATE:clear', 'cleared', 'Everything that was saved is cleared.'],
-  ['#LOCK:src/auth.js:600', 'locked', 'src/auth.js is locked.'],
+  [
+    '#LOCK:src/auth.js:600',
+    'locked',
+    'src/auth.js is locked. Locks are advisory: they hold off other locks, not changes to the file.',
+  ],
   ['#LOCK:src/auth.js:60', 'busy:DevAgent', 'src/auth.js is busy: DevAgent holds it.'],
   ['#UNLOCK:src/auth.js', 'unlocked', 'src/auth.js is unlocked.'],
   ['#UNLOCK:src/auth.js', 'not_owner', 'The lock on src/auth.js is not yours.'],
@@ -71,7 +75,9 @@ describe('spoken', () => {
   );
 
   test('several are told one by one', () => {
-    expect(spokenAll(['#LOCK:a', '#VERSION'], ['locked', 'v1.1.0'])).toBe('a is locked.\nThe protocol is v1.1.0.');
+    expect(spokenAll(['#LOCK:a', '#VERSION'], ['locked', 'v1.1.0'])).toBe(
+      'a is locked. Locks are advisory: they hold off other locks, not changes to the file.\nThe protocol is v1.1.0.',
+    );
   });
 
   test('escapes of a terminal are not told', () => {
@@ -102,7 +108,7 @@ describe('spoken', () => {
 describe('explain', () => {
   test('what a command does, with what it was given', () => {
     expect(explain('#LOCK:src/auth.js:600')).toBe(
-      '#LOCK means: acquire exclusive lock (resource src/auth.js, timeout 600).',
+      '#LOCK means: acquire exclusive lock (advisory) (resource src/auth.js, timeout 600).',
     );
     expect(explain('#STATE:save:user:alice:persistent')).toBe(
       '#STATE:save means: save value (≤30 tokens) to session (key user, value alice, kept in exports).',

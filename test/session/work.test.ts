@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Task } from '../../src/core/task.ts';
+import { waitingFor } from '../../src/runtime/people-inbox.ts';
 import { VOCABULARY } from '../../src/session/vocabulary.ts';
 import { makeScene, type Scene } from './scene.ts';
 import { SESSION, type Talk, talk } from './talk.ts';
@@ -186,10 +187,11 @@ describe('#REPORT', () => {
     ] as const) {
       const items = (await at.say(line)).split('\n');
       expect(items).toHaveLength(4);
-      expect(items.at(-1)).toMatch(/^• \+\d+ more$/);
-      for (const item of items) expect(countTokens(item.replace(/^• /, ''))).toBeLessThanOrEqual(tokens);
+      expect(items.at(-1)).toMatch(/^• \+\d+ more → #REPORT:all:\w+(?::\w+)?:from=4$/);
+      for (const item of items.slice(0, -1)) expect(countTokens(item.replace(/^• /, ''))).toBeLessThanOrEqual(tokens);
     }
-    expect(countTokens(await at.say('#REPORT:all:results:limit=25'))).toBeLessThanOrEqual(25);
+    const [listed = ''] = (await at.say('#REPORT:all:results:limit=25')).split(' → ');
+    expect(countTokens(listed)).toBeLessThanOrEqual(25);
   });
 });
 
@@ -209,7 +211,7 @@ describe('what is known', () => {
     const at = await setting();
     expect(await at.say('#DEFINE:lease')).toBe('time a run may be silent');
     expect(await at.say('#DEFINE:Checkpoints')).toBe('files, state and tasks kept together');
-    expect(await at.say('#DEFINE:#LOCK')).toBe('acquire exclusive lock');
+    expect(await at.say('#DEFINE:#LOCK')).toBe('acquire exclusive lock (advisory)');
     await at.say('#STATE:save:lease:what we pay for the house');
     expect(await at.say('#DEFINE:lease')).toBe('what we pay for the house');
     expect(await at.say('#DEFINE:zebra')).toBe('none');
@@ -295,20 +297,30 @@ describe('what is to be done about it', () => {
     expect(await at.as('TestAgent', `#RETRY:${id}`, { run: 'TASK-2026-01-01-001-r1' })).toMatch(/^#ERROR:E005:/);
     expect(await at.say(`#RETRY:${id}`)).toBe(`ack:${id}`);
     expect((await find(at, id)).status).toBe('ready');
+    expect(await at.say(`#RETRY:${id}`)).toBe('#ERROR:E002:it is ready already');
     expect(await at.say('#RETRY:nothing')).toBe('#ERROR:E002:unknown_task nothing');
     expect(await (await setting()).say('#RETRY')).toBe('#ERROR:E002:expected a task');
   });
 
-  test('#ESCALATE raises by one step and tells who listens for what is urgent', async () => {
+  test('#ESCALATE reaches the inbox, raises by one step and tells who listens for what is urgent', async () => {
     const at = await setting();
     await at.as('TestAgent', '#SUBSCRIBE:priority_alert');
     const id = idOf(await at.say('#DELEGATE:DevAgent:Deploy'));
-    expect(await at.say(`#ESCALATE:${id}`)).toBe(`ack:${id}`);
+    expect(await at.say(`#ESCALATE:${id}`)).toBe(`ack:ask-1 ${id} P2→P1`);
     expect((await find(at, id)).priority).toBe('high');
-    await at.say(`#ESCALATE:${id}`);
-    await at.say(`#ESCALATE:${id}`);
-    expect((await find(at, id)).priority).toBe('critical');
-    expect(await at.say('#ESCALATE:the house is on fire')).toBe('ack');
+    expect(await at.say(`#ESCALATE:${id}`)).toBe('#ERROR:E002:in the inbox already: ask-1');
+    expect((await find(at, id)).priority).toBe('high');
+    expect(await at.say(`#ESCALATE:${id}:it has to be today: 18:00`)).toBe(`ack:ask-2 ${id} P1→P0`);
+    expect(await at.say('#ESCALATE:deploy:a third time')).toBe(`ack:ask-3 ${id}`);
+    expect(await at.say('#ESCALATE:the house is on fire')).toBe('ack:ask-4');
+    expect(await at.say('#ESCALATE:TASK-2026-01-01-999')).toMatch(/^#ERROR:E002:unknown_task/);
+    expect(await (await setting()).say('#ESCALATE')).toBe('#ERROR:E002:expected a task');
+    expect((await waitingFor(at.store)).map(({ id: item, question }) => [item, question])).toEqual([
+      ['ask-1', `${id}: Deploy`],
+      ['ask-2', `${id}: Deploy: it has to be today: 18:00`],
+      ['ask-3', `${id}: Deploy: a third time`],
+      ['ask-4', 'the house is on fire'],
+    ]);
     const letters = Object.values((await at.store.session(SESSION))?.letters ?? {});
     expect(letters.map(({ to, channel }) => `${to} ${channel}`)).toEqual(Array(4).fill('TestAgent priority_alert'));
     expect(letters.at(-1)?.text).toBe('the house is on fire');

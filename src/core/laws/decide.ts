@@ -5,6 +5,7 @@ import { claim } from './claim.ts';
 import { type Decision, refused, type Slice, same } from './decision.ts';
 import { type Draft, openDraft } from './draft.ts';
 import { edit } from './edit.ts';
+import { escalate } from './escalations.ts';
 import { applyGraph, loadNode, staleNodes } from './graph.ts';
 import * as locks from './locks.ts';
 import { beginMerge, endMerge } from './merges.ts';
@@ -94,6 +95,10 @@ export function decide(slice: Slice, message: AnyMessage, by: Actor, now: number
       return session.readLetters(draft, message);
     case 'session.depend':
       return session.depend(draft, message);
+    case 'session.escalate':
+      return escalate(draft, message);
+    case 'session.mode':
+      return session.setMode(draft, message);
     case 'session.delegated':
       return session.delegated(draft, message);
     case 'session.checkpoint':

@@ -95,7 +95,7 @@ function makeRoom(draft: Draft, id: string, session: Session | undefined): void 
 export function unlock(draft: Draft, { session: id, resource, speaker }: Of<'session.unlock'>): Decision {
   const session = draft.slice.session(id);
   const held = heldLock(draft, session, resource);
-  if (held === null) return same(replied('unlocked'));
+  if (held === null) return refused('E002', `not_locked ${resource}`);
   const isMine = isOwn(held, held.owner, speaker);
   if (!isMine && !speaker.leads) return same(replied('not_owner'));
   draft.put(id, 'locks', resource, { ...held, until: 0 });

@@ -376,8 +376,8 @@ export type SessionMessage =
   | {
       readonly type: 'session.send';
       readonly session: string;
-      /** To all who listen to a channel, or to one agent. */
-      readonly to: { readonly channel: string } | { readonly agent: string };
+      /** To all who listen to a channel, or to one agent. With `everyone` to all of the session who have not stopped listening to it. */
+      readonly to: { readonly channel: string; readonly everyone?: boolean } | { readonly agent: string };
       readonly text: string;
       readonly speaker: Speaker;
     }
@@ -397,6 +397,16 @@ export type SessionMessage =
       readonly task: string;
       readonly speaker: Speaker;
     }
+  /** A question for the inbox of people; about a task of the session where one is named. */
+  | {
+      readonly type: 'session.escalate';
+      readonly session: string;
+      readonly text: string;
+      readonly task?: string;
+      readonly speaker: Speaker;
+    }
+  /** How a voice wants to be answered; null is as at first. */
+  | { readonly type: 'session.mode'; readonly session: string; readonly voice: string; readonly mode: string | null }
   | { readonly type: 'session.delegated'; readonly session: string; readonly agent: string; readonly task: string }
   | {
       readonly type: 'session.checkpoint';

@@ -7,8 +7,10 @@ import { isRunning } from '../task.ts';
 import { isoTime } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import type { Draft } from './draft.ts';
+import { isEscalation } from './escalation-key.ts';
 import type { GraphMessage, Handed, Threshold } from './messages.ts';
 import { move } from './moves.ts';
+import { sendLetter } from './session.ts';
 import { handOn } from './stages.ts';
 import { markStale } from './stale.ts';
 
@@ -102,9 +104,12 @@ type Asked = Pick<
 /** A person reads it; more is in the node. */
 const MOST_QUESTION = 1_000;
 
-function open({ draft, task, run, session }: Asking, asked: Asked): string[] {
+const open = (asking: Asking, asked: Asked): string[] => [`question:${openQuestion(asking, asked)}`];
+
+/** The id of the question. By `key` the same one is found again. */
+export function openQuestion({ draft, task, run, session }: Asking, asked: Asked, as?: string): string {
   const id = `ask-${draft.graph.nextQuestion()}`;
-  const key = asked.kind === 'approval' ? id : questionKey(asked.question, asked.options);
+  const key = as ?? (asked.kind === 'approval' ? id : questionKey(asked.question, asked.options));
   const question = asked.question.slice(0, MOST_QUESTION);
   const reason = asked.reason === null ? null : asked.reason.slice(0, MOST_QUESTION);
   draft.graph.putQuestion({ ...asked, question, reason, id, session, task, run, since: draft.now, key, answer: null });
@@ -115,7 +120,7 @@ function open({ draft, task, run, session }: Asking, asked: Asked): string[] {
     node: asked.node,
     about: asked.about,
   });
-  return [`question:${id}`];
+  return id;
 }
 
 /** What an agent asks itself. The same question is not asked twice. */
@@ -372,6 +377,8 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
     ...answer,
     output,
   });
+  if (isEscalation(question))
+    tellAsker(draft, question, node.createdBy, `${status}${said === null ? '' : `: ${said}`}`);
   const about = [`question:${id}`, `node:${approvalId}`];
   if (task !== undefined) {
     const moved = moveAsker(draft, question, task.id, approved, status, said ?? comment);
@@ -386,6 +393,12 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
     about.push(made);
   }
   return draft.decision(question.session, about);
+}
+
+/** Whoever put it before the people reads what they said in its mailbox. */
+function tellAsker(draft: Draft, { id, session }: Question, agent: string, words: string): void {
+  const speaker = { agent: draft.by.name, run: null, priority: 'P2', leads: true } as const;
+  sendLetter(draft, { type: 'session.send', session, to: { agent }, text: `${id} ${words}`, speaker });
 }
 
 /** The two words that Baton offers for what is not sure enough, by their meaning. */

@@ -53,7 +53,7 @@ const onlyLeads = (what: string, { agent }: Speaker): Decision =>
 export function clear(draft: Draft, { session: id, speaker }: Of<'session.clear'>): Decision {
   const state = draft.slice.session(id)?.table('state');
   const keys = [...(state?.keys() ?? [])];
-  if (keys.length === 0) return same(replied('cleared'));
+  if (keys.length === 0) return same(replied('nothing_saved'));
   const isOthers = [...(state?.values() ?? [])].some(({ by }) => by !== speaker.agent);
   if (isOthers && !speaker.leads) return onlyLeads('clearing what others have saved', speaker);
   for (const key of keys) draft.put(id, 'state', key, null);
@@ -75,7 +75,7 @@ export function setVariable(draft: Draft, { session: id, name, value }: Of<'sess
 
 export function sendLetter(draft: Draft, { session: id, to, text, speaker }: Of<'session.send'>): Decision {
   const session = begin(draft, id);
-  const listeners = 'agent' in to ? [to.agent] : ((table(session, 'subscribers').get(to.channel) ?? []) as string[]);
+  const listeners = 'agent' in to ? [to.agent] : listenersTo(draft, id, session, to);
   const readers = listeners.filter((agent) => 'agent' in to || agent !== speaker.agent);
   const channel = 'agent' in to ? null : to.channel;
   let number = session?.fact('letters') ?? 0;
@@ -97,6 +97,29 @@ export function sendLetter(draft: Draft, { session: id, to, text, speaker }: Of<
   return draft.decision(id, [replied(`sent:${readers.length}`)]);
 }
 
+/** Those who listen to the channel; with `everyone` all whom the session knows, but for those who have stopped listening to it. */
+function listenersTo(
+  draft: Draft,
+  id: string,
+  session: Session | undefined,
+  { channel, everyone = false }: { readonly channel: string; readonly everyone?: boolean },
+): readonly string[] {
+  const subscribers = session?.table('subscribers');
+  const listeners = subscribers?.get(channel) ?? [];
+  if (!everyone) return listeners;
+  const names = new Set<string>([...(subscribers?.values() ?? [])].flat());
+  for (const { owner } of session?.table('locks').values() ?? []) names.add(owner);
+  for (const { routing, run } of draft.slice.tasksOf(id)) {
+    if (run !== null) names.add(run.agent);
+    if (routing.agent !== null) names.add(routing.agent);
+  }
+  for (const muted of subscribers?.get(mutedOf(channel)) ?? []) names.delete(muted);
+  return [...names];
+}
+
+/** Those who have stopped listening to a channel stand under this name. */
+const mutedOf = (channel: string): string => `!${channel}`;
+
 /** Makes room for one more, and says how many went. What is left knows how many were before it. */
 function dropOldest(draft: Draft, id: string, session: Session | undefined, reader: string): number {
   const mine = [...(session?.table('letters') ?? [])].filter(([, { to }]) => to === reader);
@@ -114,17 +137,25 @@ export function subscribe(draft: Draft, { session: id, channel, on, speaker }: O
   const session = begin(draft, id);
   const all = session?.table('subscribers') ?? new Map<string, readonly string[]>();
   const now = all.get(channel) ?? [];
-  const reply = replied(`${on ? 'subscribed' : 'unsubscribed'}:${channel}`);
-  if (now.includes(speaker.agent) === on) return same(reply);
+  const muted = all.get(mutedOf(channel)) ?? [];
+  const { agent } = speaker;
+  if (now.includes(agent) === on && muted.includes(agent) === !on) {
+    return same(replied(`already_${on ? 'subscribed' : 'unsubscribed'}:${channel}`));
+  }
   if (on && !all.has(channel) && all.size >= MOST_NAMES) {
     return refused(
       'E003',
       `expected at most ${MOST_NAMES} channels in the session ${id}, and ${channel} would be one more`,
     );
   }
-  const after = on ? [...now, speaker.agent] : now.filter((agent) => agent !== speaker.agent);
-  draft.put(id, 'subscribers', channel, after.length === 0 ? null : after);
-  return draft.decision(id, [reply]);
+  const put = (name: string, before: readonly string[], isIn: boolean): void => {
+    const others = before.filter((one) => one !== agent);
+    const after = isIn ? [...others, agent] : others;
+    if (before.includes(agent) !== isIn) draft.put(id, 'subscribers', name, after.length === 0 ? null : after);
+  };
+  put(channel, now, on);
+  put(mutedOf(channel), muted, !on);
+  return draft.decision(id, [replied(`${on ? 'subscribed' : 'unsubscribed'}:${channel}`)]);
 }
 
 export function readLetters(draft: Draft, { session: id, agent, upTo }: Of<'session.read'>): Decision {
@@ -147,6 +178,17 @@ export function depend(draft: Draft, { session: id, agent, task, speaker }: Of<'
 export function delegated(draft: Draft, { session: id, agent, task }: Of<'session.delegated'>): Decision {
   begin(draft, id);
   draft.put(id, 'facts', 'delegated', { agent, task });
+  return draft.decision(id, []);
+}
+
+export function setMode(draft: Draft, { session: id, voice, mode }: Of<'session.mode'>): Decision {
+  const modes = draft.slice.session(id)?.fact('modes') ?? {};
+  if ((modes[voice] ?? null) === mode) return same();
+  begin(draft, id);
+  const others = Object.entries(modes).filter(([name]) => name !== voice);
+  // The oldest choices go: a session knows so many voices.
+  const kept = [...others.slice(-(MOST_NAMES - 1)), ...(mode === null ? [] : [[voice, mode] as const])];
+  draft.put(id, 'facts', 'modes', kept.length === 0 ? null : Object.fromEntries(kept));
   return draft.decision(id, []);
 }
 

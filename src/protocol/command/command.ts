@@ -17,6 +17,8 @@ export interface Command {
   readonly limit: Limit;
   /** True only where a STATE:save ends so. */
   readonly persistent: boolean;
+  /** `:from=N`: the entry that a list begins with, the first is 1. Not there where the line does not say. */
+  readonly from?: number;
 }
 
 export const isLimitWord = (text: string): text is LimitWord => (LIMIT_WORDS as readonly string[]).includes(text);

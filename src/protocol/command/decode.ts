@@ -99,12 +99,18 @@ function readForm(
   segments: readonly string[],
   { countTokens, fill }: DecodeOptions,
 ): Read {
-  const taken = takeModifiers(segments, fewest(form), form.persistable);
+  const taken = takeModifiers(segments, fewest(form), form);
   const written = fitParams(form, taken.segments);
   const params = fill === undefined ? written : written.map(fill);
   const expected = isBuiltIn(name) && form.sub === null ? usages(name) : usage(name, form);
   return {
-    command: { name, params, limit: taken.limit, persistent: taken.persistent },
+    command: {
+      name,
+      params,
+      limit: taken.limit,
+      persistent: taken.persistent,
+      ...(taken.from === null ? {} : { from: taken.from }),
+    },
     problems: [
       ...checkParams(form, params, expected, countTokens),
       ...(isBuiltIn(name) && formOf(name, params)?.sub !== formOf(name, written)?.sub ? [otherForm(params)] : []),

@@ -11,7 +11,7 @@ export type Encoded = { readonly ok: true; readonly line: string } | { readonly 
  * limit without a parameter before it. A problem's path leads into the command that was given, not into what its line reads as.
  */
 export function encodeCommand(command: Command, options: DecodeOptions = {}): Encoded {
-  const line = write(command);
+  const line = writeCommand(command);
   const back = readCommand(line, options);
   const path = back.command === null ? '' : difference(command, back.command);
   const broken = back.problems.find((problem) => problem.severity === 'error');
@@ -23,9 +23,10 @@ export function encodeCommand(command: Command, options: DecodeOptions = {}): En
   };
 }
 
-function write({ name, params, limit, persistent }: Command): string {
+export function writeCommand({ name, params, limit, persistent, from }: Command): string {
   const modifiers = persistent ? ['persistent'] : [];
   if (limit !== null) modifiers.push(typeof limit === 'number' ? `limit=${limit}` : limit);
+  if (from !== undefined) modifiers.push(`from=${from}`);
   return [`#${name}`, ...params, ...modifiers].join(':');
 }
 
@@ -36,5 +37,6 @@ function difference(a: Command, b: Command): string | null {
   if (param >= 0) return `/params/${param}`;
   if (a.limit !== b.limit) return '/limit';
   if (a.persistent !== b.persistent) return '/persistent';
+  if (a.from !== b.from) return '/from';
   return a.params.length === b.params.length ? null : '/params';
 }

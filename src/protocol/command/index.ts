@@ -8,7 +8,7 @@ export {
   readCommand,
 } from './decode.ts';
 export { withDefaults } from './defaults.ts';
-export { type Encoded, encodeCommand } from './encode.ts';
+export { type Encoded, encodeCommand, writeCommand } from './encode.ts';
 export {
   CATEGORIES,
   type Category,

@@ -17,8 +17,10 @@ export type Budget =
   | {
       readonly kind: 'list';
       readonly maxItems: number;
+      /** So many entries are there whatever the total; more only where they fit into it. */
+      readonly sureItems: number;
       readonly tokensPerItem: number;
-      /** For the whole list; only `:limit=N` sets it. */
+      /** For the whole list; only `:limit=N` and `:detailed` set it. */
       readonly totalTokens: number | null;
     };
 
@@ -37,15 +39,18 @@ export function budgetFor(command: Command): Budget {
   }
 }
 
-/** The shares move an item's tokens and leave the number of items (§5: "≤ 4 tokens/item"); a custom limit is a total. */
-function listBudget(command: Command, maxItems: number, tokensPerItem: number): Budget {
+/**
+ * The shares move an item's tokens (§5: "≤ 4 tokens/item"); `:detailed` has more items too, as long as the whole is twice the default. A custom
+ * limit is a total, and as many items are there as fit into it.
+ */
+function listBudget(command: Command, items: number, tokensPerItem: number): Budget {
   const tokens = limitFor(command, tokensPerItem);
-  return {
-    kind: 'list',
-    maxItems,
-    tokensPerItem: tokens,
-    totalTokens: typeof command.limit === 'number' ? tokens : null,
-  };
+  const budget = { kind: 'list', tokensPerItem: tokens } as const;
+  if (typeof command.limit === 'number')
+    return { ...budget, maxItems: Number.POSITIVE_INFINITY, sureItems: 1, totalTokens: tokens };
+  if (command.limit === 'detailed')
+    return { ...budget, maxItems: 2 * items, sureItems: items, totalTokens: 2 * items * tokensPerItem };
+  return { ...budget, maxItems: items, sureItems: items, totalTokens: null };
 }
 
 function replyOf({ name, params }: Command): Reply {

@@ -1,17 +1,21 @@
-/** What may stand at the end of any command: `:brief :standard :detailed :limit=N`, and `:persistent` on STATE:save (§5, §6). */
+/** What may stand at the end of any command: `:brief :standard :detailed :limit=N`, `:persistent` on STATE:save (§5, §6), and `:from=N` on a list. */
 import { error, type Problem } from '../../core/problem.ts';
 import { quote } from '../text/quote.ts';
 import { isLimitWord, type Limit, MAX_LIMIT } from './command.ts';
+import type { CommandForm } from './form.ts';
 
 interface Modifiers {
   /** What is left of the line for the parameters. */
   readonly segments: readonly string[];
   readonly limit: Limit;
   readonly persistent: boolean;
+  readonly from: number | null;
   readonly problems: readonly Problem[];
 }
 
 const CUSTOM = 'limit=';
+/** The next page of a list. Nine digits are more entries than any list has. */
+const FROM = /^from=([1-9]\d{0,8})$/;
 
 export const isLimitModifier = (segment: string): boolean => isLimitWord(segment) || segment.startsWith(CUSTOM);
 
@@ -20,18 +24,24 @@ export const isLimitModifier = (segment: string): boolean => isLimitWord(segment
  * The only value left is never a modifier, so it stops at `fewest`, and at one even where a form needs none:
  * `#STATE:save:k:brief` saves the word, `#SUMMARY:brief` sums it up.
  */
-export function takeModifiers(segments: readonly string[], fewest: number, persistable: boolean): Modifiers {
+export function takeModifiers(
+  segments: readonly string[],
+  fewest: number,
+  { persistable, reply }: Pick<CommandForm, 'persistable' | 'reply'>,
+): Modifiers {
   let end = segments.length;
+  let from: number | null = null;
   let limit: string | null = null;
   let persistent = false;
   while (end > Math.max(1, fewest)) {
     const last = segments[end - 1] as string;
     if (persistable && !persistent && last === 'persistent') persistent = true;
     else if (limit === null && isLimitModifier(last)) limit = last;
+    else if (from === null && reply.kind === 'list' && FROM.test(last)) from = Number(FROM.exec(last)?.[1]);
     else break;
     end--;
   }
-  return { segments: segments.slice(0, end), persistent, ...readLimit(limit) };
+  return { segments: segments.slice(0, end), persistent, from, ...readLimit(limit) };
 }
 
 function readLimit(written: string | null): { limit: Limit; problems: readonly Problem[] } {

@@ -50,30 +50,45 @@ function wordEnd(text: string, length: number): number {
 
 export interface BulletOptions {
   readonly maxItems: number;
+  /** So many are shown whatever the total; one where nothing is said. */
+  readonly sureItems?: number;
   /** Of an item's text; its bullet is not counted, as in the document's own lists. */
   readonly tokensPerItem: number;
-  /** Of the whole list, bullets and all (`:limit=N`). */
+  /** Of the whole list, bullets and all. */
   readonly totalTokens?: number | null;
   readonly countTokens: CountTokens;
+  /** The entry to begin with, the first is 1. */
+  readonly from?: number;
+  /** The command that shows the list from an entry on. */
+  readonly next?: (from: number) => string;
 }
 
 /**
- * One `• ` line an item. What does not fit is not dropped silently: the last line says `+3 more`, and it is one of the items the
- * limit allows. Where only one item is allowed, that item is worth more than the hint.
+ * One `• ` line an item. What does not fit is not dropped silently: the last line says `+3 more` and how to see it, and it is one of the
+ * items the limit allows. At least one item is shown, so that every entry is reached from page to page.
  */
 export function bullets(items: readonly string[], options: BulletOptions): string {
-  const { tokensPerItem, totalTokens = null, countTokens } = options;
-  let shown = items.length <= options.maxItems ? items.length : Math.max(1, options.maxItems - 1);
-  if (options.maxItems < 1 || items.length === 0) return '';
-  const fitted = items.slice(0, shown).map((item) => fitText(oneLine(item), tokensPerItem, countTokens));
-  const withHint = (count: number): string => {
-    const hint = count < items.length && options.maxItems > 1 ? [`+${items.length - count} more`] : [];
-    return [...fitted.slice(0, count), ...hint].map(bullet).join('\n');
+  const { maxItems, sureItems = 1, tokensPerItem, totalTokens = null, countTokens, from = 1, next } = options;
+  const page = items.slice(from - 1);
+  if (maxItems < 1 || page.length === 0) return '';
+  // The line that says how many more there are is one of the items.
+  const atMost = (count: number): number => (page.length <= count ? page.length : Math.max(1, count - 1));
+  const sure = atMost(sureItems);
+  // No more are fitted than could be shown: each takes a token at least.
+  const most = totalTokens === null ? atMost(maxItems) : Math.min(atMost(maxItems), Math.max(sure, totalTokens));
+  const fitted = page.slice(0, most).map((item) => fitText(oneLine(item), tokensPerItem, countTokens));
+  const lines = (count: number, hasNext: boolean): string => {
+    const left = page.length - count;
+    const more = left > 0 && maxItems > 1 ? [`+${left} more${hasNext && next ? ` → ${next(from + count)}` : ''}`] : [];
+    return [...fitted.slice(0, count), ...more].map(bullet).join('\n');
   };
-  if (totalTokens === null) return withHint(shown);
-  while (shown > 1 && countTokens(withHint(shown)) > totalTokens) shown--;
-  const text = withHint(shown);
-  if (countTokens(text) <= totalTokens) return text;
+  if (totalTokens === null) return lines(most, true);
+  const fits = (text: string): boolean => countTokens(text) <= totalTokens;
+  for (const hasNext of next === undefined ? [false] : sureItems > 1 ? [true] : [true, false]) {
+    for (let count = most; count >= sure; count--) if (fits(lines(count, hasNext))) return lines(count, hasNext);
+  }
+  if (sureItems > 1) return lines(sure, true);
+  // The only one is worth more than the number of the others.
   const only = shorten(fitted[0] ?? '', totalTokens, (candidate) => countTokens(bullet(candidate)));
   return only === '' ? '' : bullet(only);
 }

@@ -7,4 +7,5 @@ export const CommandValue = z.strictObject({
   params: z.array(z.string()),
   limit: z.union([z.int().min(1).max(MAX_LIMIT), z.enum(LIMIT_WORDS)]).nullable(),
   persistent: z.boolean(),
+  from: z.int().min(1).optional(),
 });

@@ -205,7 +205,7 @@ export const COMMANDS = {
   BROADCAST: spec(
     'messages',
     '1.1',
-    form(null, [CHANNEL, rest('msg')], QUOTED, 'send to all listeners', '#BROADCAST:file_changes:auth_complete'),
+    form(null, [CHANNEL, rest('msg')], QUOTED, 'send to everybody', '#BROADCAST:file_changes:auth_complete'),
   ),
   SUBSCRIBE: spec(
     'messages',

@@ -199,7 +199,7 @@ export const TOOLS: readonly Tool[] = [
   tool('baton_do', {
     title: 'Say a line to the session',
     description:
-      'One line of the session language, as you and in your session: #STATE, #LOCK, #UNLOCK, #WAIT, #SIGNAL, #DIRECT, #BROADCAST, #REPORT, #DELEGATE and more (#HELP). An answer that begins with #ERROR says what was wrong. #WAIT gives up after 54 seconds here; say it again to go on waiting.',
+      'One line of the session language, as you and in your session: #STATE, #LOCK, #UNLOCK, #WAIT, #SIGNAL, #DIRECT, #BROADCAST, #REPORT, #DELEGATE and more (#HELP). Locks are advisory: they hold off other #LOCKs, not changes to files. An answer that begins with #ERROR says what was wrong. #WAIT gives up after 54 seconds here; say it again to go on waiting.',
     input: Do,
     output: z.object({
       reply: z.string(),

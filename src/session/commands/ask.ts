@@ -10,7 +10,7 @@ import { projectCommands } from '../project-commands.ts';
 import { VOCABULARY } from '../vocabulary.ts';
 import { counts } from './report.ts';
 
-const MOST_NODES = 50;
+const MOST_NODES = 2_000;
 
 export async function askTopic(call: Call): Promise<Said> {
   const [topic = ''] = call.params;

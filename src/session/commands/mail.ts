@@ -8,12 +8,18 @@ import { ask, replyTo } from '../refusals.ts';
 /** There without anybody having listened to them (§12); `feed.ts` tells on them what happens. */
 export const CHANNELS = ['file_changes', 'deploy_status', 'test_results', 'priority_alert'] as const;
 
+/** The channel of a few agents that work together. */
+export const channelFor = (agents: readonly string[]): string => agents.join('-').toLowerCase().slice(0, 80);
+
 const isBuiltInChannel = (channel: string): boolean => (CHANNELS as readonly string[]).includes(channel);
 
-export const broadcast: Handler = (call) => {
-  const { params, session, speaker } = call;
+/** To everybody of the session; on a channel that `#COORDINATE` made for a few, to those. */
+export const broadcast: Handler = async (call) => {
+  const { params, session, speaker, store } = call;
   const [channel = '', words = ''] = params;
-  return replyTo(call, { type: 'session.send', session, to: { channel }, text: words, speaker });
+  const members = (await store.session(session))?.subscribers?.[channel] ?? [];
+  const everyone = members.length < 2 || channelFor(members) !== channel;
+  return replyTo(call, { type: 'session.send', session, to: { channel, everyone }, text: words, speaker });
 };
 
 /** Five tokens are the most that an acknowledgement has: where the channel's name does not fit, it goes without it. */
@@ -26,10 +32,12 @@ const listening =
     const [channel = ''] = params;
     const answer = await ask(call, { type: 'session.subscribe', session, channel, on, speaker });
     if ('said' in answer) return answer.said;
-    const short = on ? 'subscribed' : 'unsubscribed';
+    const done = on ? 'subscribed' : 'unsubscribed';
+    const short = answer.kind === 'same' ? `already_${done}` : done;
     const reply = `${short}:${channel}`;
     // Those that everybody uses are known to fit, without a vocabulary being loaded for it.
-    const isLong = !(on && isBuiltInChannel(channel)) && exceedsTokens(reply, ACKNOWLEDGEMENT_TOKENS, countTokens);
+    const isLong =
+      !(on && short === done && isBuiltInChannel(channel)) && exceedsTokens(reply, ACKNOWLEDGEMENT_TOKENS, countTokens);
     return form(isLong ? short : reply);
   };
 

@@ -2,7 +2,15 @@
 import { droppedBefore, type Letter } from '../../core/session.ts';
 import { isRunning, type Task, type TaskStatus, taskOfRun } from '../../core/task.ts';
 import { counted } from '../../core/words.ts';
-import { type Budget, budgetFor, bullets, exceedsTokens, smartLimit } from '../../protocol/command/index.ts';
+import {
+  type Budget,
+  budgetFor,
+  bullets,
+  exceedsTokens,
+  MAX_LIMIT,
+  smartLimit,
+  writeCommand,
+} from '../../protocol/command/index.ts';
 import { progressOf } from '../../runtime/context-export.ts';
 import { type Call, list, type Said, text } from '../call.ts';
 import { brief, fitting, isOf, nodesOn, nodeWords, plain, sessionTasks, speaksOf, thousands, whom } from '../lookup.ts';
@@ -30,8 +38,8 @@ const WORDS: Readonly<Record<TaskStatus, string>> = {
   cancelled: 'cancelled',
 };
 
-/** So many tasks of a list are looked at; no more are shown. */
-const MOST_LOOKED = 100;
+/** Of so many nodes that speak of a topic the words are looked at. */
+const MOST_LOOKED = 2_000;
 
 export async function report(call: Call): Promise<Said> {
   const [named = '', topic = ''] = call.params;
@@ -55,6 +63,11 @@ export async function report(call: Call): Promise<Said> {
       return messages(call, members);
     case 'cost':
       return list(cost(tasks), situation);
+    case 'tasks':
+      return list(
+        tasks.map(({ id, title, status }) => `${id} ${WORDS[status]}: ${brief(title)}`),
+        situation,
+      );
     case 'locks':
       return list(await locks(call, members), situation);
     default:
@@ -68,7 +81,7 @@ async function progress(call: Call, tasks: readonly Task[]): Promise<string[]> {
   const budget = roomFor(call, 'progress');
   const room = budget.kind === 'list' ? (budget.totalTokens ?? budget.tokensPerItem) : Number.POSITIVE_INFINITY;
   return Promise.all(
-    tasks.slice(0, MOST_LOOKED).map(async ({ id, title, status }) => {
+    tasks.map(async ({ id, title, status }) => {
       const percent = status === 'in-progress' ? await progressOf(store, id) : null;
       const stands = percent === null ? WORDS[status] : `${Math.round(percent)}%`;
       const whole = `${brief(title)}: ${stands}`;
@@ -99,7 +112,7 @@ const errors = (tasks: readonly Task[]): string[] =>
 async function results({ store, session }: Call, tasks: readonly Task[]): Promise<string[]> {
   const done = tasks.filter(({ status, metadata }) => status === 'done' && metadata['stale'] !== true);
   const items = done.map(({ title, summary }) => `${brief(title)}: ${brief(summary) || 'done'}`);
-  for (const { id } of done.slice(0, MOST_LOOKED)) {
+  for (const { id } of done) {
     for await (const node of store.nodes({ task: id, session })) {
       if (node.stale === null) items.push(`${node.type} ${node.confidence}: ${nodeWords(node)}`);
     }
@@ -147,14 +160,16 @@ async function messages(call: Call, members: readonly string[] | null): Promise<
   const items = [...gone, ...waiting.map(([, letter]) => lineOf(letter, members === null))];
   const isReader = members?.length === 1 && members[0] === speaker.agent;
   const budget = roomFor(call, 'messages');
+  // What was shown is read and gone: the rest is seen by asking again.
+  const next = (): string => writeCommand({ ...call.command, limit: MAX_LIMIT });
   if (isReader && items.length > 0 && budget.kind === 'list') {
-    const shown = bullets(items, { ...budget, countTokens }).split('\n');
+    const shown = bullets(items, { ...budget, countTokens, next }).split('\n');
     const whole = items.findIndex((item, i) => shown[i] !== `• ${item}`);
     const last = waiting[(whole < 0 ? items.length : whole) - gone.length - 1]?.[0];
     if (last !== undefined)
       await ask(call, { type: 'session.read', session, agent: speaker.agent, upTo: Number(last) });
   }
-  return list(items);
+  return isReader ? { kind: 'list', items, next } : list(items);
 }
 
 const lineOf = ({ from, to, channel, text: said }: Letter, isForAll: boolean): string =>

@@ -1,4 +1,4 @@
-/** Work in a session: `#DELEGATE`, `#RETRY`, `#ESCALATE`, `#COORDINATE`, `#NEXT`, `#EVALUATE`. */
+/** Work in a session: `#DELEGATE`, `#RETRY`, `#NEXT`, `#EVALUATE`. */
 
 import { BatonError } from '../../core/errors.ts';
 import { isFields } from '../../core/fields.ts';
@@ -20,9 +20,10 @@ import { type Call, failed, form, list, type Said, text } from '../call.ts';
 import { brief, isOf, mayChange, nodeWords, plain, sessionTasks, taskNamed, unknownAgent, whom } from '../lookup.ts';
 import { ORCHESTRATOR } from '../people.ts';
 import { ask, refusalOf } from '../refusals.ts';
+import { madeKey, neededOf, waitsFor } from './depends.ts';
 
 const PRIORITIES: Readonly<Record<string, TaskPriority>> = { P0: 'critical', P1: 'high', P2: 'normal', P3: 'low' };
-const TO_PRIORITY = { critical: 'P0', high: 'P1', normal: 'P2', low: 'P3' } as const;
+export const TO_PRIORITY = { critical: 'P0', high: 'P1', normal: 'P2', low: 'P3' } as const;
 
 export async function delegate(call: Call): Promise<Said> {
   const { params, session, speaker } = call;
@@ -35,13 +36,18 @@ export async function delegate(call: Call): Promise<Said> {
   }
   const asked = plain(words);
   if (asked === '') return failed('E002', 'expected a task, got an empty text');
+  const gap = unfilled(asked);
+  if (gap !== null) return failed('E002', `expected a task, got the template ${gap}`);
+  const needed = await neededOf(call, call.line?.needs ?? []);
+  if ('said' in needed) return needed.said;
   const made: NewTask = {
     title: shorten(asked, MOST_TITLE),
     session,
     routing: to.routing,
     priority: PRIORITIES[priority] ?? 'normal',
     status: priority === 'P3' ? 'backlog' : 'ready',
-    texts: { body: asked },
+    ...(needed.length === 0 ? {} : { dependsOn: needed.map(({ id }) => id) }),
+    texts: { body: words },
   };
   const whole = speaker.run === null ? made : await childOf(call, made, asked);
   if (priority === 'P0') await checkpointFirst(call, asked);
@@ -49,8 +55,13 @@ export async function delegate(call: Call): Promise<Said> {
   if (answer.kind === 'refused') return refusalOf(answer.refusal);
   const id = answer.tasks[0]?.id ?? '';
   await ask(call, { type: 'session.delegated', session, agent: to.name, task: id });
-  return form(`ack:${id}`);
+  call.line?.made.set(madeKey(named, words), id);
+  return { kind: 'form', text: `ack:${id}`, more: needed.map((task) => waitsFor(id, task)) };
 }
+
+/** `<one sentence on what to do>`: words of a template that were to be replaced; null where there are none. */
+const unfilled = (words: string): string | null =>
+  /^<[^<>]*\s[^<>]*>$|^\{\{[^{}]*\}\}$|^\[[A-Z][A-Z _]+\]$/.exec(words)?.[0] ?? null;
 
 /** What a run hands on is a part of its own task, and bound to what that may. */
 async function childOf(call: Call, made: NewTask, title: string): Promise<NewTask> {
@@ -78,14 +89,14 @@ async function checkpointFirst(call: Call, words: string): Promise<void> {
   }
 }
 
-const noTask = (named: string | undefined): Said =>
+export const noTask = (named: string | undefined): Said =>
   failed('E002', named === undefined ? 'expected a task' : `unknown_task ${named}`);
 
 /** §14: how much is told of what went wrong depends on the task. */
-const about = ({ priority }: Task, said: Said): Said =>
+export const about = ({ priority }: Task, said: Said): Said =>
   said.kind === 'error' ? { ...said, situation: { priority: TO_PRIORITY[priority] } } : said;
 
-const notYours = (task: Task): Said => failed('E005', `${task.id} is not yours`);
+export const notYours = (task: Task): Said => failed('E005', `${task.id} is not yours`);
 
 export async function retry(call: Call): Promise<Said> {
   const [named] = call.params;
@@ -93,67 +104,8 @@ export async function retry(call: Call): Promise<Said> {
   if (task === undefined) return noTask(named);
   if (!mayChange(call, task)) return notYours(task);
   const answer = await ask(call, { type: 'task.retry', id: task.id });
-  return 'said' in answer ? about(task, answer.said) : form(`ack:${task.id}`);
-}
-
-const ALERT = 'priority_alert';
-
-/** A task becomes more urgent by one step, and who listens for what is urgent is told; a text is told. Rules of `notify` hear of both. */
-export async function escalate(call: Call): Promise<Said> {
-  const { session, speaker, params } = call;
-  const words = params.join(':');
-  const task = await taskNamed(call, params[0]);
-  if (task === undefined && words === '') return noTask(undefined);
-  if (task !== undefined && !mayChange(call, task)) return notYours(task);
-  if (task !== undefined) {
-    const step = Math.max(0, TASK_PRIORITIES.indexOf(task.priority) - 1);
-    const priority = TASK_PRIORITIES[step] as TaskPriority;
-    const edited = await ask(call, { type: 'task.edit', id: task.id, priority });
-    if ('said' in edited) return about(task, edited.said);
-  }
-  const said = task === undefined ? words : [`${task.id}: ${task.title}`, ...params.slice(1)].join(': ');
-  const sent = await ask(call, { type: 'session.send', session, to: { channel: ALERT }, text: said, speaker });
-  if ('said' in sent) return sent.said;
-  await ask(call, {
-    type: 'note',
-    event: 'session.escalated',
-    session,
-    ...(task === undefined ? {} : { task: task.id }),
-    ...(speaker.run === null || task !== undefined ? {} : { run: speaker.run }),
-    detail: { by: speaker.agent, text: said },
-  });
-  return form(task === undefined ? 'ack' : `ack:${task.id}`);
-}
-
-/** They get a channel of their own, and a letter that says so. */
-export async function coordinate(call: Call): Promise<Said> {
-  const { params, session, speaker } = call;
-  const members: string[] = [];
-  for (const named of params) {
-    const found = await whom(call, named);
-    if ('said' in found) return found.said;
-    members.push(...found.members);
-  }
-  if (members.length > 0 && new Set(members).size < 2) members.push(speaker.agent);
-  const agents = [...new Set(members)];
-  if (agents.length < 2) return failed('E002', 'expected agents, got none');
-  const channel = agents.join('-').toLowerCase().slice(0, 80);
-  for (const agent of agents) {
-    const joined = await ask(call, {
-      type: 'session.subscribe',
-      session,
-      channel,
-      on: true,
-      speaker: { ...speaker, agent, run: null },
-    });
-    if ('said' in joined) return joined.said;
-  }
-  const words = `coordinate with ${agents.join(', ')} on channel ${channel}`;
-  for (const agent of agents.filter((one) => one !== speaker.agent)) {
-    const told = await ask(call, { type: 'session.send', session, to: { agent }, text: words, speaker });
-    if ('said' in told) return told.said;
-  }
-  return text(`${agents.join(', ')} → ${channel}`);
+  if ('said' in answer) return about(task, answer.said);
+  return answer.kind === 'same' ? failed('E002', 'it is ready already') : form(`ack:${task.id}`);
 }
 
 /** What can be begun, in the order in which it is; then what waits for a person. */

@@ -241,7 +241,10 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     type: type('session.send'),
     session,
     to: z.union([
-      object<{ readonly channel: string }>({ channel: text }),
+      object<{ readonly channel: string; readonly everyone?: boolean }>({
+        channel: text,
+        everyone: z.boolean().optional(),
+      }),
       object<{ readonly agent: string }>({ agent: text }),
     ]),
     text,
@@ -261,6 +264,19 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     agent: text,
     task: text,
     speaker,
+  }),
+  'session.escalate': object<Of<'session.escalate'>>({
+    type: type('session.escalate'),
+    session,
+    text,
+    task: text.optional(),
+    speaker,
+  }),
+  'session.mode': object<Of<'session.mode'>>({
+    type: type('session.mode'),
+    session,
+    voice: text,
+    mode: text.nullable(),
   }),
   'session.delegated': object<Of<'session.delegated'>>({
     type: type('session.delegated'),

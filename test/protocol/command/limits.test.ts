@@ -13,12 +13,12 @@ const budget = (line: string): Budget => {
   expect(read.valid, line).toBe(true);
   return budgetFor(read.value as Command);
 };
-const list = (maxItems: number, tokensPerItem: number, totalTokens: number | null = null): Budget => ({
-  kind: 'list',
-  maxItems,
-  tokensPerItem,
-  totalTokens,
-});
+const list = (
+  maxItems: number,
+  tokensPerItem: number,
+  totalTokens: number | null = null,
+  sureItems = maxItems,
+): Budget => ({ kind: 'list', maxItems, sureItems, tokensPerItem, totalTokens });
 const text = (tokens: number): Budget => ({ kind: 'text', tokens });
 const exempt: Budget = { kind: 'exempt' };
 
@@ -36,12 +36,12 @@ test('brief is half, detailed twice, a number itself', () => {
 test.each([
   // The document's own examples (§5).
   ['#ASK:topic:brief', list(4, 4)],
-  ['#ASK:topic:detailed', list(4, 16)],
+  ['#ASK:topic:detailed', list(8, 16, 64, 4)],
   ['#REPORT:agent:status:limit=25', text(25)],
   ['#ERROR:code:desc:detailed', text(20)],
   // The rules and the table.
   ['#ASK:topic', list(4, 8)],
-  ['#ASK:topic:limit=50', list(4, 50, 50)],
+  ['#ASK:topic:limit=50', list(Number.POSITIVE_INFINITY, 50, 50, 1)],
   ['#REPORT:agent:progress', list(4, 8)],
   ['#REPORT:agent:status', text(10)],
   ['#SUMMARY', text(15)],
