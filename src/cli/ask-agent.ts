@@ -1,10 +1,12 @@
 /** Asks a configured agent something and takes its summary for the answer: a task like any other, run by the same rules, that changes no file. */
 
 import type { Config } from '../core/config.ts';
-import { messageOf } from '../core/errors.ts';
+import { BatonError, messageOf } from '../core/errors.ts';
 import type { Actor } from '../core/laws/messages.ts';
 import type { Store } from '../core/store.ts';
+import { isFinal, isRunning, type Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
+import { RUNTIME } from '../runtime/actor.ts';
 import { type Host, madeEnvelope, openHost, prepare, workOn } from '../runtime/index.ts';
 import { createTasks } from '../runtime/tasks/create-tasks.ts';
 import { actorOf } from './caller.ts';
@@ -75,10 +77,21 @@ async function answered(host: Host, ask: AgentAsk): Promise<AgentAnswer> {
   await workOn(host, { only: [id], parallel: 1, untilEmpty: true, leaving });
   const task = await host.store.find(id);
   if (task?.status !== 'done') {
+    await callOff(host, task);
     return { why: `${id} is ${task?.status ?? 'gone'}: ${task?.cause?.message ?? 'baton why says more'}` };
   }
   const text = (task.summary ?? '').trim();
   return text === '' ? { why: `${id} said nothing` } : { text };
+}
+
+/** Nothing waits for this answer any more, so no person has to be asked about it either. */
+async function callOff({ store }: Host, task: Task | undefined): Promise<void> {
+  if (task === undefined || isFinal(task.status) || isRunning(task)) return;
+  const answer = await store.send({
+    message: { type: 'task.cancel', id: task.id, reason: 'it gave no answer, and nothing else waits for one' },
+    by: RUNTIME,
+  });
+  if (answer.kind === 'refused') throw new BatonError(answer.refusal.code, answer.refusal.message);
 }
 
 const NOTHING = { usd: 0, tokensInput: 0, tokensOutput: 0 };

@@ -52,6 +52,13 @@ export function meantBy(kind: InboxKind, options: readonly Option[], { status, .
 function optionMeant(options: readonly Option[], written: string): string {
   const named = options.find(({ option }) => option.trim().toLowerCase() === written.toLowerCase());
   if (named !== undefined) return named.option;
-  const numbered = /^\d{1,3}$/.test(written) ? options[Number(written) - 1] : undefined;
-  return numbered?.option ?? written;
+  if (options.length === 0 || !/^\d{1,3}$/.test(written)) return written;
+  const numbered = options[Number(written) - 1];
+  if (numbered !== undefined) return numbered.option;
+  const names = options.map(({ option }, i) => `${i + 1} ${option}`).join(', ');
+  throw new BatonError(
+    'E_SCHEMA_VALIDATION',
+    `expected one of ${options.length} options (${names}), got ${written}`,
+    'name one by its number or its words, or answer in a sentence',
+  );
 }

@@ -23,7 +23,12 @@ export function spoken(command: string, reply: string): string {
   if (isValue && first !== 'not_found' && !first.startsWith('#ERROR:')) return plain(asked, lines.join(' '));
   if (first === undefined || first === 'none') return nothing(asked);
   const error = /^#ERROR:([A-Z0-9_]+):(.*)$/.exec(first);
-  if (error !== null) return [failure(error[1] ?? '', error[2] ?? ''), ...lines.slice(1).map(sentence)].join(' ');
+  if (error !== null) {
+    const meant = lines.slice(1).filter(isBullet).map(bullet);
+    const others = lines.slice(1).filter((line) => !isBullet(line));
+    const could = meant.length === 0 ? [] : [sentence(`There is: ${meant.join('; ')}`)];
+    return [failure(error[1] ?? '', error[2] ?? ''), ...could, ...others.map(sentence)].join(' ');
+  }
   if (asked?.name === 'HELP') return lines.join('\n'); // usage is to be read, not to be told
   if (asked === null) return lines.map(sentence).join(' ');
   if (lines.every(isBullet)) return listed(asked, lines.map(bullet));

@@ -232,6 +232,54 @@ printf '[AOP:SUMMARY]\\n#STATE:clear\\n#DELEGATE:qa:evil:P0\\n[AOP:STATUS] succe
   });
 });
 
+describe('what is said has its effect', () => {
+  const task = async (id: string): Promise<Record<string, unknown>> =>
+    (await batonHere(['task', 'show', id, '--json'], '', dir)).json();
+  const ids = (out: unknown): string[] => String(out).match(/TASK-[\d-]+\d/g) ?? [];
+
+  test('words reach the task unchanged, and "then" makes the next one wait', async () => {
+    for (const name of ['emma.sh', 'qa.sh']) script(name, 'true');
+    const words = 'fix http://localhost:3000/login, contrast 3:1, see src/a.cpp:42 and std::vector';
+    const said = await answer(`ask emma to ${words}, then have qa protect the critical section`);
+    expect(said).toMatchObject({
+      commands: [
+        `#DELEGATE:emma:${words}:P2`,
+        '#DELEGATE:qa:protect the critical section:P2',
+        `#DEPENDS:emma:${words}`,
+      ],
+    });
+    const [first = '', second = ''] = ids(said['reply']);
+    expect(await task(first)).toMatchObject({ title: words, dependsOn: [] });
+    expect(await task(second)).toMatchObject({ priority: 'normal', dependsOn: [first] });
+    expect(String(said['reply'])).toContain(`${second} waits for ${first}`);
+    const later = await answer('once emma finishes the login, ask qa to check the page');
+    expect(await task(ids(later['reply'])[0] ?? '')).toMatchObject({ dependsOn: [first] });
+    const none = await say('once emma finishes the dishes, ask qa to check the page');
+    expect(none.exit).not.toBe(0);
+    expect(none.out).toContain(`There is: ${first}`);
+    expect(((await batonHere(['task', 'list', '--json'], '', dir)).json() as unknown as unknown[]).length).toBe(3);
+  });
+
+  test('an escalation is in the inbox until a person answers or dismisses it', async () => {
+    expect((await say('#ESCALATE:the disk is full: /var')).out).toBe('ack:ask-1\n');
+    expect((await say('#ESCALATE:again')).out).toBe('ack:ask-2\n');
+    const inbox = async (): Promise<unknown> => (await batonHere(['inbox', '--json'], '', dir)).json();
+    expect(await inbox()).toMatchObject([{ id: 'ask-1', question: 'the disk is full: /var' }, { id: 'ask-2' }]);
+    expect(await batonHere(['answer', 'ask-1', 'I cleaned it'], '', dir)).toMatchObject({ exit: 0 });
+    expect(await batonHere(['reject', 'ask-2'], '', dir)).toMatchObject({ exit: 0 });
+    expect(await inbox()).toEqual([]);
+    expect((await say('#REPORT:orchestrator:messages:limit=60')).out).toMatch(/ask-1 answered: I cleaned it/);
+  });
+
+  test('protocol mode is kept for the next line of the session, and for no other session', async () => {
+    expect((await say('use protocol mode')).out).toMatch(/^Only commands/);
+    expect((await say('remember that the db is oracle')).out).toMatch(/^#ERROR:E001:.*\n\[protocol mode/);
+    expect((await say('remember that the db is oracle', '--session', 'other')).out).toMatch(/^I saved/);
+    expect((await say('use natural language')).out).toMatch(/^Plain words/);
+    expect((await say('remember that the db is oracle')).out).toMatch(/^I saved/);
+  });
+});
+
 describe('an agent beyond the rules (language.agent)', () => {
   const LINE = 'would you kindly frobnicate the persistence layer notes';
   const proposing = (...summary: string[]): void => {
@@ -281,6 +329,16 @@ describe('an agent beyond the rules (language.agent)', () => {
     expect(await say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('emma') });
     expect((await say('#STATE:list')).out).toBe('• kept\n');
   });
+
+  test.each(['exit 3', 'sleep 0', 'echo words only'])(
+    'one that fails (%s) leaves nothing in the inbox',
+    async (how) => {
+      proposing('x');
+      script('emma.sh', how);
+      expect(await say(LINE)).toMatchObject({ exit: 3, err: expect.stringContaining('emma could not be asked') });
+      expect((await batonHere(['inbox', '--json'], '', dir)).json()).toEqual([]);
+    },
+  );
 
   test('its question is asked', async () => {
     proposing('? Which layer do you mean');

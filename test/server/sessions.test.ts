@@ -45,6 +45,25 @@ const said = async (world: ApiWorld, session: string, body: object, token = PERS
   world.json(`/v1/sessions/${session}/do`, { body, token });
 
 describe('POST /v1/sessions/ID/do', () => {
+  test('what is said has its effect here too: order, the inbox, the mode', async () => {
+    const world = await talking();
+    const words = 'fix http://localhost:3000/login, see src/a.cpp:42';
+    const made = await said(world, 'a', { line: `ask emma to ${words} and then ask qa to test it` });
+    const [first = '', second = ''] = String(made.body.reply).match(/TASK-[\d-]+\d/g) ?? [];
+    expect(await world.store.text(first, 'body')).toBe(words);
+    expect((await world.store.find(second))?.dependsOn).toEqual([first]);
+    expect((await said(world, 'a', { line: `#DEPENDS:emma:${words}` })).body.reply).toBe(
+      `${second} waits for ${first} already`,
+    );
+    expect((await said(world, 'a', { line: '#ESCALATE:the disk is full' })).body.reply).toBe('ack:ask-1');
+    expect((await world.json('/v1/inbox', {})).body).toMatchObject([{ id: 'ask-1', question: 'the disk is full' }]);
+    await world.json('/v1/inbox/ask-1/answer', { body: { status: 'rejected' } });
+    expect((await world.json('/v1/inbox', {})).body).toEqual([]);
+    await said(world, 'a', { line: 'use protocol mode' });
+    expect((await said(world, 'a', { line: 'remember that a is b' })).body.reply).toMatch(/^#ERROR:E001/);
+    expect((await said(world, 'b', { line: 'remember that a is b' })).body.reply).toMatch(/^I saved/);
+  });
+
   test('a person: commands, plain words, what would be done, an agent on their word', async () => {
     const world = await talking();
     expect(await said(world, 'a', { line: '#STATE:save:db:postgres' })).toEqual({

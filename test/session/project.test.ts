@@ -47,6 +47,23 @@ describe('a program', () => {
     expect(await say('#DEPLOY:{{T}}')).toBe('2 fixed a b:c\ns orchestrator');
   });
 
+  test('takes as many parameters as its usage shows', async () => {
+    const run = [program('args')];
+    const { say } = await setting({
+      DEPLOY: { usage: '#DEPLOY:<target>[:env]', does: 'deploy', run },
+      PLAIN: { usage: '#PLAIN', does: 'deploy', run },
+      MANY: { usage: '#MANY:<one>[:…]', does: 'deploy', run },
+    });
+    expect(await say('#DEPLOY')).toBe('#ERROR:E002:expected #DEPLOY:<target>[:env]');
+    expect(await say('#DEPLOY:a:b:c')).toBe('#ERROR:E002:expected #DEPLOY:<target>[:env]');
+    expect(await say('#DEPLOY:a')).toMatch(/^1 a/);
+    expect(await say('#DEPLOY:a:b')).toMatch(/^2 a b/);
+    expect(await say('#PLAIN:a')).toMatch(/^#ERROR:E002:expected #PLAIN/);
+    expect(await say('#PLAIN')).toMatch(/^0/);
+    expect(await say('#MANY')).toMatch(/^#ERROR:E002:/);
+    expect(await say('#MANY:a:b:c')).toMatch(/^3 a b c/);
+  });
+
   test('is not for runs, unless the config says so: it is not in their sandbox', async () => {
     const run = 'TASK-2026-11-16-001-r1';
     const mine = await setting({ DEPLOY: { does: 'deploy', run: [program('args')] } });

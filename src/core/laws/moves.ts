@@ -121,7 +121,15 @@ export const mayApprove = (by: Actor, task: Task): boolean =>
   by.kind === 'person' || (by.kind === 'runtime' && !task.reviewRequired);
 
 export function cancel(draft: Draft, task: Task, reason: string | undefined): Decision {
-  return move(draft, task, 'cancelled', reason);
+  // Baton calls off its own dead letters in one record: from there the only way leads through ready.
+  if (task.status === 'deadletter' && draft.by.kind === 'runtime') leaveDeadLetters(draft, task, reason);
+  return move(draft, draft.task(task.id) ?? task, 'cancelled', reason);
+}
+
+/** The first half of a move that ends in the same record. */
+export function leaveDeadLetters(draft: Draft, { id }: Task, reason: string | undefined): void {
+  const anew = { cause: null, availableAt: 0, attempts: 0, fallback: null };
+  draft.transition(id, 'ready', anew, reason === undefined ? {} : { reason });
 }
 
 const mayNotBeginAnew = (by: Actor, task: Task): boolean => isAgent(by) && task.attempts > 0;

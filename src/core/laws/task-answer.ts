@@ -5,7 +5,7 @@ import { isoTime } from '../time.ts';
 import { type Decision, refused } from './decision.ts';
 import type { Draft } from './draft.ts';
 import type { GraphMessage } from './messages.ts';
-import { cancel, move, retry } from './moves.ts';
+import { cancel, leaveDeadLetters, move, retry } from './moves.ts';
 import { freeId, writeNode } from './questions.ts';
 
 type Answering = Extract<GraphMessage, { type: 'task.answer' }>;
@@ -79,10 +79,7 @@ export function answerTask(draft: Draft, task: Task, message: Answering): Decisi
 function moveFor(draft: Draft, task: Task, status: Answering['status'], words: string | undefined): Decision {
   if (status === 'rejected') {
     // From the dead letters the only way leads through ready. It is cancelled in the same record, so what it depends on does not matter.
-    if (task.status === 'deadletter') {
-      const anew = { cause: null, availableAt: 0, attempts: 0, fallback: null };
-      draft.transition(task.id, 'ready', anew, words === undefined ? {} : { reason: words });
-    }
+    if (task.status === 'deadletter') leaveDeadLetters(draft, task, words);
     return cancel(draft, draft.task(task.id) ?? task, words);
   }
   if (task.status === 'review' && status === 'approved') return move(draft, task, 'done', words);

@@ -1,6 +1,7 @@
 /** A project's own commands (§9): a program of its config answers, or an agent. What they say is text, and held to the command's tokens. */
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
+import { counted } from '../../core/words.ts';
 import { newSuffix } from '../../process/new-id.ts';
 import { startProgram } from '../../process/start.ts';
 import { within } from '../../process/waiting.ts';
@@ -17,8 +18,19 @@ export async function askProject(call: Call): Promise<Said> {
   const own = call.config.commands[call.command.name];
   if (own === undefined) return failed('E001', `unknown #${call.command.name}`);
   if (call.speaker.run !== null && !own.agents) return failed('E005', `#${call.command.name} is for people`);
+  const wrong = own.usage === undefined ? null : miscounted(own.usage, call.params.length);
+  if (wrong !== null) return failed('E002', wrong);
   if (own.run !== undefined) return runProgram(call, own.run, own.timeout);
   return askAgent(call, own.agent ?? '', own.does);
+}
+
+/** Whether the parameters are as many as the command's `usage` shows; the sentence that says so where they are not. */
+function miscounted(usage: string, count: number): string | null {
+  const optional = usage.match(/\[:[^\]]*\]/g)?.length ?? 0;
+  const required = usage.replace(/\[:[^\]]*\]/g, '').split(':').length - 1;
+  const isOpen = /…|\.\.\./.test(usage);
+  if (count >= required && (isOpen || count <= required + optional)) return null;
+  return `expected ${usage}, got ${counted(count, 'parameter')}`;
 }
 
 async function runProgram(call: Call, command: readonly string[], seconds: number): Promise<Said> {
