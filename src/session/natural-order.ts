@@ -10,7 +10,7 @@ export interface Needed {
   readonly task: string;
 }
 
-export type Condition =
+type Condition =
   | { readonly kind: 'needs'; readonly needed: readonly Needed[] }
   /** It speaks of a task, and no task or several are meant. */
   | { readonly kind: 'which'; readonly words: string; readonly candidates: readonly KnownTask[] }
@@ -69,7 +69,7 @@ function conditionOf(words: string, context: NaturalContext, names: Names, befor
 const needs = (needed: readonly Needed[]): Condition => ({ kind: 'needs', needed });
 
 /** An agent of nobody: the task is named by its id, so whose it is does not matter. */
-export const ANY_AGENT = 'any';
+const ANY_AGENT = 'any';
 
 const ofId = (id: string, { tasks = [], lastTask, lastAgent }: NaturalContext): Needed => ({
   agent: tasks.find((task) => task.id === id)?.agent ?? (id === lastTask ? lastAgent : null) ?? ANY_AGENT,

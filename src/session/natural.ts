@@ -218,8 +218,8 @@ function joining(last: Clause, piece: Piece, meaning: Meaning | null): 'new' | '
     : 'new';
 }
 
-/** `and then summarize it` is said to whoever has the task. */
-const isAboutWords = ({ name }: Command): boolean => name === 'SUMMARY' || name === 'DEFINE' || name === 'ASK';
+/** `and then summarize it`, `and explain it`: said to whoever has the task. */
+const isAboutWords = ({ name }: Command): boolean => isBuiltIn(name) && COMMANDS[name].category === 'core';
 
 const lineOf = (meaning: Meaning | null): string | null => {
   const first = meaning?.kind === 'do' ? meaning.commands[0] : undefined;

@@ -26,7 +26,7 @@ export function escalate(draft: Draft, { session: id, text, task, speaker }: Esc
   }
   const reason = `escalated by ${speaker.agent}`;
   const node = freeId(draft, 'uncertainty', 'escalation');
-  const asking = { draft, task: null, run: speaker.run, session: id, handed: null };
+  const asking = { draft, task: null, run: speaker.run, session: id, handed: [] };
   writeNode(draft, {
     id: node,
     type: 'Uncertainty',

@@ -33,7 +33,7 @@ export const waitsFor = (id: string, needed: Task, isRunning = false): string =>
 };
 
 /** The task that is named; several or none is an error that says which there are. */
-export async function neededBy(call: Call, params: readonly string[]): Promise<Task | { readonly said: Said }> {
+async function neededBy(call: Call, params: readonly string[]): Promise<Task | { readonly said: Said }> {
   const [agent = '', name = ''] = params;
   const all = await sessionTasks(call);
   const of = agent === ANY ? null : await whom(call, agent);
