@@ -53,7 +53,7 @@ describe('a lock', () => {
     expect(lock(who('test'))).toBe('busy:dev');
     expect(unlock(who('test'))).toBe('not_owner');
     expect(unlock(who('dev'))).toBe('unlocked');
-    expect(unlock(who('dev'))).toBe('unlocked');
+    expect(unlock(who('dev'))).toBe('refused E002');
     expect(lock(who('test'))).toBe('locked');
     expect(lock(who('dev'), 'other')).toBe('locked');
   });

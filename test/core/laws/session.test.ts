@@ -22,7 +22,7 @@ function setting() {
     clear: () => say({ type: 'session.clear', session: S, speaker: who('a') }),
     variable: (name: string) => say({ type: 'session.variable', session: S, name, value: 'v' }),
     lock: (agent: string) => say({ type: 'session.lock', session: S, resource: 'r', seconds: 60, speaker: who(agent) }),
-    send: (to: { channel: string } | { agent: string }, text = 'hello', from = 'a') =>
+    send: (to: { channel: string; everyone?: boolean } | { agent: string }, text = 'hello', from = 'a') =>
       say({ type: 'session.send', session: S, to, text, speaker: who(from) }),
     listen: (agent: string, channel: string, on = true) =>
       say({ type: 'session.subscribe', session: S, channel, on, speaker: who(agent) }),
@@ -49,7 +49,7 @@ describe('keys', () => {
 
   test('are all gone when they are cleared; what was empty stays so without a record', () => {
     const { save, clear, world } = setting();
-    expect(clear()).toBe('cleared');
+    expect(clear()).toBe('nothing_saved');
     expect(world.journal).toHaveLength(0);
     save('a');
     save('A');
@@ -85,8 +85,10 @@ describe('letters', () => {
     expect(of('c')).toHaveLength(1);
     expect(read('b', 1)).toBe('same');
     expect(listen('b', 'c', false)).toBe('unsubscribed:c');
-    expect(listen('b', 'c', false)).toBe('unsubscribed:c');
+    expect(listen('b', 'c', false)).toBe('already_unsubscribed:c');
     expect(send({ channel: 'c' }, 'three', 'a')).toBe('sent:1');
+    expect(send({ channel: 'new', everyone: true }, 'four', 'a')).toBe('sent:2');
+    expect(send({ channel: 'c', everyone: true }, 'five', 'a')).toBe('sent:1');
   });
 
   test('of too many that nobody reads the oldest go, of that reader only', () => {
