@@ -127,17 +127,17 @@ function withPolicy(child: TaskMessage, above: Policy, own: Policy): TaskMessage
 }
 
 /** A sentence that says what a child may do and its parent may not; null where there is no such thing. */
-export function oversteps(parent: TaskMessage, child: TaskMessage): string | null {
+export function oversteps(parent: TaskMessage, child: TaskMessage, who = 'the task it comes from'): string | null {
   const [mine, theirs]: [Access, Access] = [policyOf(parent).access, policyOf(child).access];
   const inParent = absoluteIn(parent);
   const inChild = absoluteIn(child);
   const write = theirs.writePaths.map(inChild).find((path) => !isWithin(path, mine.writePaths.map(inParent)));
-  if (write !== undefined) return `it would write ${write}, which the task it comes from may not`;
+  if (write !== undefined) return `it would write ${write}, which ${who} may not`;
   const readable = [...mine.readPaths, ...mine.writePaths].map(inParent);
   const read = theirs.readPaths.map(inChild).find((path) => !isWithin(path, readable));
-  if (read !== undefined) return `it would read ${read}, which the task it comes from may not`;
+  if (read !== undefined) return `it would read ${read}, which ${who} may not`;
   return NETWORK_LEVELS.indexOf(theirs.network) > NETWORK_LEVELS.indexOf(mine.network)
-    ? `it would have the network ${theirs.network}, and the task it comes from has ${mine.network}`
+    ? `it would have the network ${theirs.network}, and ${who} has ${mine.network}`
     : null;
 }
 

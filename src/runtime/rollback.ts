@@ -30,8 +30,7 @@ export async function snapshotTask(
   const folder = snapshotFolder(dir, task);
   const there = await readManifest(folder);
   if (there.length > 0) return there.length;
-  const roots = [workspace, ...writePaths];
-  return (await takeSnapshots(wanted, { workspace, dataDir: dir, folder, roots })).length;
+  return (await takeSnapshots(wanted, { workspace, dataDir: dir, folder, roots: writePaths })).length;
 }
 
 type Trigger = 'TASK_ABORTED' | 'TASK_FAILED' | 'TASK_CANCELLED';

@@ -22,6 +22,7 @@ import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { checkAgentName } from './agents.ts';
 import { childMessage, narrowed, oversteps, taskMessage } from './child.ts';
+import { madeEnvelope, OPEN } from './envelope.ts';
 import { PRINTED } from './hearing.ts';
 import { MOST_TITLE, tasksOfMessages } from './new-tasks.ts';
 import { again } from './route-report.ts';
@@ -406,6 +407,15 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
         return refuseTask(options, said, parent, no('E_PERMISSION_DENIED', `${name} is refused: ${beyond}`));
     }
   }
+  const beyond = parent === undefined && sender.channel === 'inbox' ? beyondDefault(options, message) : null;
+  if (beyond !== null) {
+    const refusal = no(
+      'E_PERMISSION_DENIED',
+      `${name} is refused: ${beyond}`,
+      'a person may give it: baton task add FILE',
+    );
+    return refuseTask(options, said, parent, refusal);
+  }
   const there = await store.find(name, isTaskId(name) ? undefined : session);
   if (there !== undefined && there.parentId === (parent?.id ?? null) && there.session === session) {
     return accepted(there.id, [], `there is a task ${name} already`);
@@ -419,6 +429,20 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   const id = answer.tasks[0]?.id ?? null;
   const received = await note(options, said, RECEIVED, id === null ? {} : { task: id }, originOf(said));
   return accepted(id, [...committed(answer), ...received]);
+}
+
+/** Who put a file into the inbox cannot be seen, so its task gets at most what a task without a word about access gets. Null where it asks for no more. */
+function beyondDefault({ workspace, now }: RouterOptions, message: TaskMessage): string | null {
+  const { environment, task_id: taskId } = message.task;
+  const usual = madeEnvelope({
+    taskId,
+    session: message.session.session_id,
+    createdAt: isoTime(now()),
+    agent: OPEN,
+    objective: taskId,
+    workspace: workspace ?? environment.workspace_root,
+  });
+  return oversteps(usual, message, 'a file in the inbox');
 }
 
 async function refuseTask(

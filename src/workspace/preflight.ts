@@ -15,7 +15,8 @@ import { whereIs } from '../process/where.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { lookAt } from './artifacts.ts';
 import { type GitInfo, gitInfo, whyNotPlain } from './git.ts';
-import { plainBelow, rebase, resolveIn, resolveParentIn } from './paths.ts';
+import { rebase, resolveIn } from './paths.ts';
+import { checkOutputPath, snapshotPlace } from './snapshot-path.ts';
 
 interface PreflightInput {
   readonly message: TaskMessage;
@@ -85,14 +86,10 @@ export async function preflight(input: PreflightInput): Promise<Ready> {
   }
   for (const { path, rollback_snapshot: snapshot } of message.task.expected_outputs ?? []) {
     if (snapshot === undefined || snapshot.enabled === false) continue;
-    await checkWayBack(path, workspace, here(path), [workspace, ...writePaths]);
-    if (snapshot.snapshot_path === undefined) continue;
-    if ((await plainBelow(workspace, here(snapshot.snapshot_path), [workspace, dataDir])) !== null) continue;
-    throw new BatonError(
-      'E_PERMISSION_DENIED',
-      `snapshot_path ${snapshot.snapshot_path} is not in the workspace ${workspace} or the data folder, or a symlink leads there`,
-      'choose a path in the workspace, or leave it out',
-    );
+    const bounds = { workspace, writePaths, dataDir: await resolveIn(process.cwd(), dataDir) };
+    await checkOutputPath(path, here(path), bounds);
+    if (snapshot.snapshot_path !== undefined)
+      await snapshotPlace(snapshot.snapshot_path, here(snapshot.snapshot_path), bounds);
   }
   return { workspace, readPaths, writePaths, inputs, outputs: made, apart, git };
 }
@@ -111,17 +108,6 @@ async function checkPlace(workspace: string, dataDir: string): Promise<void> {
 function checkSettings(git: GitInfo | null): void {
   const why = git === null ? null : whyNotPlain(git);
   if (why !== null) throw new BatonError('E_PERMISSION_DENIED', `${why}; an agent may have written that`, 'look at it');
-}
-
-/** To take something back is to write it. */
-async function checkWayBack(named: string, workspace: string, path: string, roots: readonly string[]): Promise<void> {
-  const real = await resolveParentIn(workspace, path);
-  if (isBelow(real, roots)) return;
-  throw new BatonError(
-    'E_PERMISSION_DENIED',
-    `the output ${named} has a snapshot and is at ${real}, which is neither in the workspace nor in a path that may be written`,
-    'name it in write_paths, or leave out rollback_snapshot',
-  );
 }
 
 /** A path, or the folder above it that has to be made with it. */

@@ -15,8 +15,9 @@ import { newSuffix } from '../process/new-id.ts';
 import { type GitInfo, git, gitInfo, gitText, quoteAlternate } from './git.ts';
 import { applyPatch, emptyTree, keepBlobs, openBlobs, patchBetween, treeWith } from './git-objects.ts';
 import { Entry, type FileEntry, listAt } from './listing.ts';
-import { plainBelow, resolveIn, resolveParentIn } from './paths.ts';
+import { resolveIn, resolveParentIn } from './paths.ts';
 import { type Contents, putBack } from './put-back.ts';
+import { snapshotPlace } from './snapshot-path.ts';
 import { at, type Bytes, hashFile, raw, removeTree, statAt, toBytes, toText } from './tree.ts';
 
 export interface Wanted {
@@ -193,12 +194,8 @@ async function repositoryOf(path: string): Promise<GitInfo | null> {
 /** Where `snapshot_path` is; null where there is none. */
 async function askedPlace(wanted: Wanted, where: Where): Promise<string | null> {
   if (wanted.snapshotPath === null) return null;
-  const place = await plainBelow(where.workspace, wanted.snapshotPath, [where.workspace, where.dataDir]);
-  if (place !== null) return place;
-  throw new BatonError(
-    'E_PERMISSION_DENIED',
-    `snapshot_path ${wanted.snapshotPath} is not in the workspace or the data folder, or a symlink leads there`,
-  );
+  const { workspace, dataDir, roots = [workspace] } = where;
+  return snapshotPlace(wanted.snapshotPath, wanted.snapshotPath, { workspace, dataDir, writePaths: roots });
 }
 
 /** That place, with a number behind it where there is something else: that is not ours to replace. With it, why it is not the one asked for. */

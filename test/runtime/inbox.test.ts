@@ -64,3 +64,21 @@ test('what could not be routed is tried again, and refused when that does not he
   expect(readFileSync(join(at, 'rejected/b.json.reason'), 'utf8')).toBe('it could not be taken: no room on the disk\n');
   expect(readdirSync(at).sort()).toEqual(['done', 'rejected']);
 });
+
+test('a TASK in a file gets at most the access that a task without a word about it has', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const { put, at } = await inboxOf(world);
+  const dropped = (access: object): string => JSON.stringify(taskOf(world, { agent: 'emma', task: { access } }));
+  put('network.json', dropped({ network: 'FULL' }));
+  put('home.json', dropped({ filesystem: { write_paths: [world.home] } }));
+  put('passwords.json', dropped({ filesystem: { read_paths: ['/etc'], write_paths: [] } }));
+  put('above.json', dropped({ filesystem: { write_paths: ['../home'] } }));
+  put('usual.json', dropped({ network: 'NONE', filesystem: { write_paths: ['src'] } }));
+  await look(world.host, at);
+  expect(readdirSync(join(at, 'done'))).toEqual(['usual.json']);
+  expect(readFileSync(join(at, 'rejected/network.json.reason'), 'utf8')).toContain(
+    'network FULL, and a file in the inbox',
+  );
+  expect(readFileSync(join(at, 'rejected/home.json.reason'), 'utf8')).toContain(world.home);
+  expect(readdirSync(join(at, 'rejected')).filter((name) => name.endsWith('.json'))).toHaveLength(4);
+});

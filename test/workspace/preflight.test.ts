@@ -46,7 +46,7 @@ test('a workspace that is fine is told with its real paths', async () => {
     environment: { workspace_root: alias, os: process.platform, shell: 'sh', git_branch: 'main' },
     inputs: [{ path: 'src/a.txt' }, { path: join(alias, 'b.txt'), read_only: false }],
     access: { filesystem: { read_paths: [alias], write_paths: ['src', join(alias, 'out')] } },
-    expected_outputs: [{ path: 'out/x', rollback_snapshot: { snapshot_path: join(alias, '.snap/x') } }],
+    expected_outputs: [{ path: 'out/x', rollback_snapshot: { snapshot_path: join(alias, 'out/.snap/x') } }],
   });
   expect(ready.workspace).toBe(repo);
   expect(ready.readPaths).toEqual([repo]);
@@ -103,11 +103,20 @@ test('what may not be is E_PERMISSION_DENIED', async () => {
     () => fly(ws, snapshot('/etc/x')),
     () => fly(ws, snapshot('../x')),
     () => fly(ws, snapshot('inner/x')),
+    () => fly(ws, snapshot('.baton/config.yaml')),
+    () => fly(ws, snapshot('.baton/snapshots/TASK-2026-01-01-001/manifest.json')),
+    () => fly(ws, snapshot('.git/hooks/post-checkout')),
+    () => fly(ws, snapshot('docs/.GIT/config')),
+    () => fly(ws, snapshot('docs/.baton/inbox/x.json')),
+    () => fly(ws, { expected_outputs: [{ path: 'docs/x', rollback_snapshot: { snapshot_path: 'src/x' } }], access }),
+    () => fly(ws, { ...output('src/a.txt'), access }),
+    () => fly(ws, output('.git/config')),
+    () => fly(ws, output('.baton/serve.token')),
   ];
   for (const one of denied) await expect(one()).rejects.toMatchObject({ code: 'E_PERMISSION_DENIED' });
   await fly(ws, { inputs: [{ path: 'src/a.txt' }, { path: 'docs\\b.txt' }], access });
   await fly(ws, {}, { headless_mode: false }, true);
-  await fly(ws, snapshot('.baton/snap/x'));
+  await fly(ws, snapshot('docs/snap/x'));
   await fly(ws, output('src/new.txt'));
   await fly(ws, { ...output(join(outside, 'new')), access: { filesystem: { write_paths: [outside] } } });
   await fly(ws, { expected_outputs: [{ path: '../outside.txt' }] });
