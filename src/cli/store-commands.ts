@@ -1,5 +1,5 @@
 /** The commands about the data folder and its journal: `why`, `events`, `audit`, `doctor`, `gc`. */
-import { Argument } from 'commander';
+import { Argument, Option } from 'commander';
 import { type AddCommand, inSession, notEmpty, sessionOption, wholeOrNone } from './options.ts';
 
 export function addStoreCommands(command: AddCommand): void {
@@ -13,9 +13,10 @@ export function addStoreCommands(command: AddCommand): void {
     .option('--follow', 'go on with what happens, until Ctrl-C')
     .option('--task <id>', 'only the events of one task', notEmpty)
     .addOption(sessionOption('only the events of one session'))
+    .addOption(new Option('--as <form>', 'as EVENT messages of the orchestration protocol').choices(['aop2']))
     .addHelpText(
       'after',
-      '\nWith --json, one event a line.\n\nExamples:\n  baton events --follow\n  baton events --json | tail -1',
+      '\nWith --json, one event a line. With --as aop2, one EVENT a line: HEARTBEAT,\nPROGRESS_UPDATE, PRIORITY_ESCALATION, ROLLBACK_INITIATED, VERSION_FALLBACK and\nSESSION_FINAL_REPORT; what the protocol has no EVENT for is left out.\n\nExamples:\n  baton events --follow\n  baton events --json | tail -1\n  baton events --as aop2 --follow',
     )
     .action(async (options) => (await import('./events.ts')).showEvents(options));
 

@@ -56,7 +56,15 @@ const isToldAlways = ({ type }: Event): boolean =>
   /\.(?:refused|rejected|unreadable)$/.test(type);
 
 /** What may be the reason for a move or for what came of it, and is told from the last move on. */
-const REASONS = ['task.transitioned', 'task.fallback', 'run.reported', 'run.resumed', 'run.judged', 'task.retried'];
+const REASONS = [
+  'task.transitioned',
+  'task.fallback',
+  'run.reported',
+  'run.resumed',
+  'run.judged',
+  'task.retried',
+  'task.escalated',
+];
 /** The fields of an edit that change what a task waits for. */
 const BEARING = ['dependsOn', 'routing', 'reviewRequired'];
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
+import type { Policy } from '../core/policy.ts';
 import type { Report } from '../core/report.ts';
 import { NOTHING, plus } from '../core/session-fold.ts';
 import { isRunning, type Spent } from '../core/task.ts';
@@ -70,6 +71,8 @@ interface ExtraTurn {
 }
 
 const BEAT_MS = LEASE_MS / 3;
+/** A TASK may ask for heartbeats every few milliseconds; the journal has no more than this. */
+const LEAST_RECORDED_BEAT_MS = 1_000;
 const NOTE_USE_MS = 30_000;
 const LAST_TEXT_CHARS = 20_000;
 /** So many conversations of a run are written down, and so many refusals told; a program may name ever new ones. */
@@ -496,6 +499,8 @@ function createClocks(
   const { policy } = prepared;
   let clocks: ReturnType<typeof startClocks> | null = null;
   let beat: NodeJS.Timeout | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let isAlive = true;
   const fail = (code: Stop['code'], message: string): void => stopper.stop({ code, message, kind: 'failed' });
   const warn = (code: Stop['code'], text: string): void => {
     warnings.push(`${code}: ${text}`);
@@ -504,12 +509,23 @@ function createClocks(
   const stop = (): void => {
     clocks?.stop();
     clearInterval(beat);
+    clearInterval(heartbeat);
+  };
+  /** Where its TASK asks for heartbeats they are in the journal too; a run that is silent has none. */
+  const recordBeats = ({ enabled, intervalSeconds }: Policy['heartbeat']): void => {
+    if (!enabled) return;
+    const everyMs = Math.max(LEAST_RECORDED_BEAT_MS, intervalSeconds * 1000);
+    heartbeat = setInterval(() => {
+      if (isAlive) facts.tell('run.heartbeat', { agent: run.agent });
+      isAlive = false;
+    }, everyMs);
   };
   undo.push(stop);
   return {
     start() {
       onSign();
       // A store that is away for a moment is asked again; its lease is long enough for that.
+      recordBeats(policy.heartbeat);
       beat = setInterval(() => void host.store.alive(run.id).catch(() => {}), BEAT_MS);
       clocks = startClocks({
         policy,
@@ -534,6 +550,7 @@ function createClocks(
     stop,
     alive() {
       onSign();
+      isAlive = true;
       clocks?.alive();
     },
     listen: (isOn) => clocks?.listen(isOn),

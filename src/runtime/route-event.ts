@@ -1,6 +1,7 @@
 /** aop2 EVENTs from outside: signs of life and of progress, and a new priority. The others are the runtime's own to say. */
 import { isRunning, type Task, type TaskPriority } from '../core/task.ts';
 import type { EventMessage } from '../protocol/aop2/schema.ts';
+import { shorten } from '../protocol/text/shorten.ts';
 import { progressOf, saysProgress } from './progress.ts';
 import { isPerson } from './route-who.ts';
 import {
@@ -70,6 +71,10 @@ async function coalesce(
   return accepted(task, []);
 }
 
+/** Of what an escalation says of itself, so much is kept. */
+const REASON_CHARS = 512;
+const NAME_CHARS = 200;
+
 export async function takeEvent(options: RouterOptions, said: Said, task: Task, own: Task | null): Promise<Answered> {
   const event = said.message.value as EventMessage;
   if (event.event !== 'PRIORITY_ESCALATION') {
@@ -92,7 +97,13 @@ export async function takeEvent(options: RouterOptions, said: Said, task: Task, 
     return reject(options, said, task, no('E_SCHEMA_VALIDATION', 'expected a new_priority, got none'));
   }
   const answer = await options.store.send({
-    message: { type: 'task.edit', id: task.id, priority: event.new_priority.toLowerCase() as TaskPriority },
+    message: {
+      type: 'task.edit',
+      id: task.id,
+      priority: event.new_priority.toLowerCase() as TaskPriority,
+      ...(event.reason === undefined ? {} : { reason: shorten(event.reason, REASON_CHARS) }),
+      ...(event.escalated_by === undefined ? {} : { escalatedBy: shorten(event.escalated_by, NAME_CHARS) }),
+    },
     by: said.sender.actor,
   });
   if (answer.kind === 'refused') return reject(options, said, task, answer.refusal);

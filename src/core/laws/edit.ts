@@ -50,7 +50,12 @@ export function edit(draft: Draft, task: Task, asked: Edit): Decision {
     ...(texts.length === 0 ? {} : { texts }),
   });
   if (changed.includes('priority')) {
-    draft.event('task.escalated', task.id, null, { from: task.priority, to: asked.priority });
+    draft.event('task.escalated', task.id, null, {
+      from: task.priority,
+      to: asked.priority,
+      ...(asked.reason === undefined ? {} : { reason: asked.reason }),
+      ...(asked.escalatedBy === undefined ? {} : { escalatedBy: asked.escalatedBy }),
+    });
   }
   if (changed.includes('dependsOn')) settle(draft, [task.id]);
   return draft.decision(task.session, [task.id]);

@@ -113,6 +113,9 @@ export type TaskMessage =
       readonly texts?: Texts;
       /** The task's `updatedAt` when it was read: what was changed since is not overwritten. */
       readonly seen?: number;
+      /** Why it is more or less urgent now, and who says so where that is somebody else. */
+      readonly reason?: string;
+      readonly escalatedBy?: string;
     }
   /** News of a task, said by message: a new status, a line more in its text. */
   | {

@@ -1,4 +1,5 @@
 export { checkGuardRails, decodeAop2, type GuardRails } from './decode.ts';
+export { type EventSubject, toAop2Event } from './events.ts';
 export { type Fallback, fallBack } from './fallback.ts';
 export { MAX_BYTES } from './limits.ts';
 export { effectiveAccess, policyOf } from './policy.ts';

@@ -1,6 +1,8 @@
 /** `GET /v1/events`: the journal as server-sent events, from where a reader left off. */
+import { join } from 'node:path';
 import { BatonError } from '../../core/errors.ts';
 import type { EventJson } from '../../core/task-json.ts';
+import { createAop2Events } from '../../runtime/events/as-aop2.ts';
 import { findTask } from '../../runtime/lookup.ts';
 import { type Api, type Call, mayReach, queryOf, reachedTask, stream } from './call.ts';
 import { HEARTBEAT_MS, type Place } from './feed.ts';
@@ -21,7 +23,8 @@ export const eventRoutes: readonly Route[] = [
       const place = placeOf(call.request.headers.get('last-event-id') ?? query.after ?? null);
       const task = query.task === undefined ? null : (await reachedTask(api, call, query.task)).id;
       const isWanted = filter(api, call, task, query.session ?? null);
-      return stream(api, call, SSE_TYPE, (until) => frames(api, place, isWanted, until));
+      const write = query.as === undefined ? asIs : asAop2(api);
+      return stream(api, call, SSE_TYPE, (until) => frames(api, place, isWanted, write, until));
     },
   },
 ];
@@ -54,10 +57,25 @@ function filter({ host }: Api, { caller }: Call, task: string | null, session: s
   };
 }
 
+type Write = (event: EventJson, frame: string) => string | Promise<string>;
+
+const asIs: Write = (_event, frame) => frame;
+
+/** The EVENT of the orchestration protocol, under the id that the event has; nothing where there is none. */
+function asAop2({ host }: Api): Write {
+  const auditPath = join(host.dir, host.config.audit.storage_path);
+  const events = createAop2Events({ store: host.store, auditPath });
+  return async (event) => {
+    const message = await events.take(event);
+    return message === null ? '' : `id: ${event.id}\ndata: ${JSON.stringify(message)}\n\n`;
+  };
+}
+
 async function* frames(
   { feed, host }: Api,
   place: Place | null,
   isWanted: Filter,
+  write: Write,
   until: AbortSignal,
 ): AsyncGenerator<string> {
   const from = place ?? { seq: await feed.lastRecord(), skip: 0 };
@@ -70,7 +88,7 @@ async function* frames(
     for (const { seq, told } of records) {
       for (const { event, frame } of told) {
         if (seq === from.seq + 1 && skip > 0) skip--;
-        else if (await isWanted(event)) text += frame;
+        else if (await isWanted(event)) text += await write(event, frame);
       }
     }
     // Much may happen that is not for this reader.

@@ -325,6 +325,7 @@ export const EventsQuery = z.strictObject({
     .regex(/^\d+(-\d+)?$/)
     .optional()
     .describe('as Last-Event-ID, which goes before it; 0 is all that ever happened'),
+  as: z.enum(['aop2']).optional().describe('as EVENT messages of the orchestration protocol; others are left out'),
 });
 export const LogQuery = z.strictObject({
   follow: z.enum(['', 'true', '1', 'false', '0']).optional().describe('go on while it runs'),

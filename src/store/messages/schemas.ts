@@ -38,6 +38,8 @@ export const SCHEMAS: { readonly [K in AnyMessage['type']]: z.ZodType<Of<K>> } =
     metadata: fields.optional(),
     texts: textMap.optional(),
     seen: count.optional(),
+    reason: text.optional(),
+    escalatedBy: text.optional(),
   }),
   'task.update': object<Of<'task.update'>>({
     type: type('task.update'),
