@@ -82,7 +82,9 @@ function payloadOf({ dialect, kind, value }: Message): CompletionReport | null {
 /** The files that a report refers to and that are not there: it counts all the same, with a warning. */
 export async function warnOfRefs(parts: Parts, said: Said, task: Task, report: Report): Promise<readonly string[]> {
   const warned: string[] = [];
-  for (const ref of await missingRefs(parts, task, report)) {
+  // Of a block of its own run the supervisor knows better where its files are.
+  const isOfRun = said.message.dialect === 'aop1' && said.sender.run !== null && isRunning(task);
+  for (const ref of isOfRun ? [] : await missingRefs(parts, task, report)) {
     const reason = `${ref} is referred to, and it is not there`;
     const about = { task: task.id, run: task.run?.id };
     warned.push(...(await note(parts, said, WARNING, about, { ...originOf(said), reason })));

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DEFAULT_SESSION, type Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { replaceFile } from '../process/files.ts';
+import { BULLETS_MOST } from '../protocol/aop1/limits.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import type { Host } from './host.ts';
 import { detailsOf, joined, resultOf } from './joined.ts';
@@ -52,7 +53,7 @@ export async function writeJoined(
   await replaceFile(file, `${JSON.stringify(details, null, 2)}\n`);
   // Where each is stands in the file; the few characters of the block are for what came of them.
   const few = results.map((result) => ({ ...result, reference: null }));
-  return { file, summary: joined(few, most, 'see the details file') };
+  return { file, summary: joined(few, most, 'see the details file', BULLETS_MOST) };
 }
 
 const absolute = (dir: string, path: string | null): string | null => (path === null ? null : join(dir, path));

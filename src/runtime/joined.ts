@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Cause, Task, TaskStatus } from '../core/task.ts';
-import { stripControls } from '../protocol/text/clean.ts';
+import { oneLine as aop1Line } from '../protocol/aop1/defuse.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 
 /** In characters, all of it together. */
@@ -38,17 +38,25 @@ const RANK: Readonly<Record<TaskStatus, number>> = {
 export const byNeed = (a: { readonly status: TaskStatus }, b: { readonly status: TaskStatus }): number =>
   RANK[a.status] - RANK[b.status];
 
-/** @param where those are found for which there is no room */
-export function joined(results: readonly JoinedResult[], most = JOINED_CHARS, where = 'baton report'): string {
+/**
+ * @param where those are found for which there is no room
+ * @param mostLines how many lines it may have in all
+ */
+export function joined(
+  results: readonly JoinedResult[],
+  most = JOINED_CHARS,
+  where = 'baton report',
+  mostLines = Number.POSITIVE_INFINITY,
+): string {
   const lines = results.map(lineOf);
   let shown = lines;
   let last = '';
-  if (leastOf(lines) > most) {
+  if (leastOf(lines) > most || lines.length > mostLines) {
     const sorted = lines.toSorted(byNeed);
     // As long as it can be: the number has no more digits than this.
     const room = most - moreOf(lines.length, where).length;
     let count = 0;
-    for (let used = 0; count < sorted.length; count++) {
+    for (let used = 0; count < Math.min(sorted.length, mostLines - 1); count++) {
       used += leastOf(sorted.slice(count, count + 1)) + (count > 0 ? 1 : 0);
       if (used > room) break;
     }
@@ -74,8 +82,8 @@ const lineOf = ({ id, status, words, reference }: JoinedResult): Line => ({
   tail: reference === null ? '' : ` [${oneLine(reference)}]`,
 });
 
-/** A text of anybody's on one line; what is longer than all of it may be is not looked at. */
-const oneLine = (text: string): string => stripControls(text.slice(0, 4 * JOINED_CHARS).replace(/\s+/g, ' ')).trim();
+/** A text of anybody's on one line, with no marker of a block in it; what is longer than all of it may be is not looked at. */
+const oneLine = (text: string): string => aop1Line(text.slice(0, 4 * JOINED_CHARS));
 
 const moreOf = (count: number, where: string): string => `\n- and ${count} more: ${where}`;
 

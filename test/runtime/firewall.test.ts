@@ -327,7 +327,8 @@ describe('the block', () => {
     const long = (text: string): string =>
       readBlock(blockOf(factsOf('build', { report: emptyReport('done', text) }))).summary ?? '';
     expect(long('A sentence of words. '.repeat(30))).toBe('A sentence of words. '.repeat(9).trim());
-    expect(long('- a bullet of words\n'.repeat(30))).toBe('- a bullet of words\n'.repeat(10).trim());
+    expect(long('- a bullet of words\n'.repeat(30))).toBe('- a bullet of words\n'.repeat(5).trim());
+    expect(long(`${'- a bullet of words and words and words and words\n'.repeat(4)}`)).toMatch(/words$/);
     expect(long('word '.repeat(100))).toMatch(/word…$/);
   });
 

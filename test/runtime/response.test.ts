@@ -401,3 +401,37 @@ test.each([
     expect(decodeAop2(made, JSON.stringify(made)).problems).toEqual([]);
   },
 );
+
+describe('what the output protocol keeps out of a block', () => {
+  const stack = Array.from({ length: 4 }, (_, i) => `    at f${i} (/src/a.ts:${i + 1}:2)`).join('\n');
+  const code = ['```ts', ...Array.from({ length: 7 }, (_, i) => `const a${i} = ${i};`), '```'].join('\n');
+  const log = Array.from({ length: 4 }, (_, i) => `2026-11-16 05:00:0${i} INFO step ${i}`).join('\n');
+  test.each([
+    ['a stack trace', `- It broke.\n${stack}`, '- It broke.', 'a.ts:', 'a stack trace'],
+    ['a code snippet', `- It is made.\n${code}`, '- It is made.', 'const', 'a code snippet of more than 5 lines'],
+    ['a log', `- It ran.\n${log}`, '- It ran.', 'INFO', 'a log'],
+    ['too many bullets', '- one\n- two\n- three\n- four\n- five\n- six', '- five', '- six', 'at most 5 bullet points'],
+  ])('%s is a finding, is not in the block for the parent, and is whole in the details', async (...given) => {
+    const [, summary, kept, forbidden, words] = given;
+    const world = await makeWorld({ config: EMMA });
+    emma(world, print(reportText('success', summary)));
+    const ran = await world.run(forEmma(world));
+    expect(ran.task.status).toBe('done');
+    expect(ran.last.block).toContain(kept);
+    expect(ran.last.block).not.toContain(forbidden);
+    expect(ran.last.response.execution_summary?.warnings?.join()).toContain(`E_CHECKLIST: `);
+    expect(JSON.stringify(ran.told('protocol.message.warning'))).toContain(words);
+    expect(JSON.parse(ran.log('details.json')).results.output.join('\n')).toContain(summary);
+  });
+  test('a DETAILS_FILE that leads nowhere is a finding; one in the workspace is none', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const text = reportText().replace('[AOP:DETAILS_FILE] none', '[AOP:DETAILS_FILE] out/all.json');
+    emma(world, print(text));
+    const lost = await world.run(forEmma(world));
+    expect(lost.last.response.execution_summary?.warnings?.join()).toContain('out/all.json is not there');
+    expect(lost.last.block).not.toContain('out/all.json');
+    world.write('out/all.json', '{}');
+    const found = await world.run(forEmma(world, { session: { session_id: 'two' } }));
+    expect(found.told('protocol.message.warning')).toEqual([]);
+  });
+});

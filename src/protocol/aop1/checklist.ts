@@ -1,8 +1,10 @@
 /** What the document keeps out of a summary: file contents, logs, stack traces, snippets over 5 lines. Each is a finding, none an error. */
 import { type Problem, warning } from '../../core/problem.ts';
+import { BULLETS_MOST } from './limits.ts';
 
 const SNIPPET_LINES = 5;
 const LOG_LINES = 3;
+const BULLET = /^ ?(?:[-*•+]|\d{1,3}[.)])\s/;
 
 const FRAME = /^\s*(?:File ".*", line \d+|Traceback \(most recent call last\)|goroutine \d+ \[|Caused by: )/;
 const FRAME_END = /:\d{1,9}(?::\d{1,9})?\)?$/;
@@ -19,7 +21,29 @@ export function checkSummary(summary: string): Problem[] {
   if (longestFence(lines) > SNIPPET_LINES) findings.push(`a code snippet of more than ${SNIPPET_LINES} lines`);
   else if (longestRun(lines, (line) => CODE.test(line) && !/^\s*[-*•]/.test(line)) > SNIPPET_LINES)
     findings.push('the contents of a file');
-  return findings.map((what) => warning('E_CHECKLIST', '/summary', `${what} belongs in the details file`));
+  const bullets = lines.filter((line) => BULLET.test(line)).length;
+  return [
+    ...findings.map((what) => warning('E_CHECKLIST', '/summary', `${what} belongs in the details file`)),
+    ...(bullets > BULLETS_MOST
+      ? [warning('E_CHECKLIST', '/summary', `expected at most ${BULLETS_MOST} bullet points, got ${bullets}`)]
+      : []),
+  ];
+}
+
+/** A summary without what the checklist keeps out of it; as it is where it holds nothing of that. */
+export function withoutForbidden(summary: string): string {
+  const found = checkSummary(summary);
+  if (found.length === 0) return summary;
+  const isOnlyLong = checkSummary(firstBullets(summary.split('\n'))).length === 0;
+  const kept = firstBullets(isOnlyLong ? summary.split('\n') : plainLines(summary)).trim();
+  return kept === '' ? `- The summary held only ${found[0]?.message.replace(/ belongs .*/, '')}.` : kept;
+}
+
+/** Up to the end of the last bullet point that a summary may have. */
+function firstBullets(lines: readonly string[]): string {
+  let bullets = 0;
+  const end = lines.findIndex((line) => BULLET.test(line) && ++bullets > BULLETS_MOST);
+  return (end < 0 ? lines : lines.slice(0, end)).join('\n');
 }
 
 /** The lines of a text that a summary may hold: no frame of a stack, no line of a log, nothing that is code or stands in a fence. */

@@ -5,6 +5,7 @@ import { MARKS } from '../dialects.ts';
 import { stripControls } from '../text/clean.ts';
 import { shortenChars } from '../text/shorten.ts';
 import { createBlockReader, isTemplate } from './blocks.ts';
+import { withoutForbidden } from './checklist.ts';
 import { type Aop1Report, decodeAop1, type Status } from './decode.ts';
 import { defuse, metricKey, metricValue, oneLine } from './defuse.ts';
 import { SUMMARY_CHARS, TASK_CHARS, type TaskType } from './limits.ts';
@@ -78,7 +79,7 @@ const OPENER = new RegExp(
 );
 
 function writeSummary(summary: string, most: number): string {
-  const clean = defuse(stripControls(summary)).trim();
+  const clean = defuse(withoutForbidden(stripControls(summary))).trim();
   if (clean === '') return '(no summary)';
   const quoted = clean.split('\n').map((line) => (OPENER.test(line) ? `- ${line.trimStart()}` : line));
   const text = shortenChars(quoted.join('\n'), most);

@@ -2,6 +2,7 @@
 
 export const TASK_CHARS = 50;
 export const SUMMARY_CHARS_MOST = 600;
+export const BULLETS_MOST = 5;
 
 export const SUMMARY_CHARS = {
   search: 500,

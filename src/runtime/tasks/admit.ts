@@ -57,8 +57,8 @@ export async function admitTasks(
     const agent = named.routing?.agent ?? null;
     if (agent === null || agent !== options.speaker) checkOrderedAgent(surroundings(admission), named.routing, message);
     checksOf(message);
-    for (const { message: sentence } of checkSoftLimits(message as unknown as Record<string, unknown>))
-      warnings.push(`${named.externalId ?? named.title}: ${sentence}`);
+    for (const { code, path, message: sentence } of checkSoftLimits(message as unknown as Record<string, unknown>))
+      warnings.push(`${named.externalId ?? named.title}: ${code} at ${path}: ${sentence}`);
     tasks.push(await placed(admission, named, message, options, look));
   }
   return { tasks, warnings };

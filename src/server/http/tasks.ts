@@ -147,14 +147,21 @@ async function add(api: Api, call: Call): Promise<Response> {
   if (tasks.some(({ title }) => title.trim() === ''))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
   const { store } = api.host;
-  const { answer } = await createTasks(api.host, tasks, { by: personOf(call.caller), request: requestOf(call, text) });
+  const options = { by: personOf(call.caller), request: requestOf(call, text) };
+  const { answer, warnings } = await createTasks(api.host, tasks, options);
   if (answer.kind === 'refused') throw refusal(answer.refusal);
   const made = answer.tasks;
   const view = createTaskView(store, api.host.now());
   const shown: TaskJson[] = [];
   for (const task of made) shown.push(await view(task));
-  return json(shown.length === 1 ? shown[0] : shown, 201);
+  const answered = json(shown.length === 1 ? shown[0] : shown, 201);
+  for (const warning of warnings) answered.headers.append('baton-warning', headerText(warning));
+  return answered;
 }
+
+/** What a header may hold: one line of ASCII. */
+const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, MOST_HEADER);
+const MOST_HEADER = 500;
 
 /** What a tool may say of a child. */
 const OF_A_CHILD = ['title', 'body', 'agent', 'priority', 'dependsOn', 'parentId'];

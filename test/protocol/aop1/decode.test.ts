@@ -195,7 +195,13 @@ describe('findings', () => {
 
   test('prose is no stack trace, and bullets are no code', () => {
     expect(only(block({ SUMMARY: '\nat 10:30 the build broke' })).problems).toEqual([]);
-    expect(only(block({ SUMMARY: `\n${'- one thing;\n'.repeat(6)}` })).problems).toEqual([]);
+    expect(only(block({ SUMMARY: `\n${'- one thing;\n'.repeat(5)}` })).problems).toEqual([]);
+  });
+
+  test('more than five bullet points are too many', () => {
+    const [problem] = only(block({ SUMMARY: `\n${'- one thing;\n'.repeat(6)}` })).problems;
+    expect(problem).toMatchObject({ severity: 'warning', code: 'E_CHECKLIST', path: '/summary' });
+    expect(problem?.message).toBe('expected at most 5 bullet points, got 6');
   });
 
   test('limits are what may be, not what may not', () => {
