@@ -1,8 +1,5 @@
 /** A run at work, from the first snapshot to the last look at the evidence. What came of it is returned; the store is told elsewhere. */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { isRunning } from '../core/task.ts';
-import { checkSummary } from '../protocol/aop1/checklist.ts';
 import type { FileWatch } from '../workspace/file-changes.ts';
 import { type LookForDamage, watchForDamage } from './access/damage.ts';
 import { agentActor } from './actor.ts';
@@ -16,6 +13,7 @@ import { weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
 import { askForRepair } from './repair.ts';
+import { tellOfReport } from './response/report-findings.ts';
 import { errorIn, responseIn } from './response/said.ts';
 import { snapshotTask } from './rollback.ts';
 import { UNREADABLE, writtenResult } from './run-result.ts';
@@ -86,7 +84,7 @@ async function judged(
     facts.tell('run.usage', { ...meter.used, agent: chosen.name, model, provider: chosen.provider, last: true });
   }
   const heard = hearing.heard ?? (await written(given));
-  warnings.push(...(await tellOfReport(given, attempt, heard)));
+  warnings.push(...tellOfReport(facts, heard, [ready.workspace, attempt.details]));
   const told: Work['told'] = {
     chosen: { name: chosen.name, provider: chosen.provider, model },
     report: heard?.report ?? null,
@@ -139,24 +137,6 @@ async function judged(
   // Somebody may have taken the task away meanwhile.
   const late: Stop | null = stopper.reason;
   return late === null ? { verdict: 'reported', told: { ...told, evidence } } : stopped(told, late, damage);
-}
-
-/** What the output protocol keeps out of a report and is in this one: recorded, and in the RESPONSE. The block for the parent is made without it. */
-async function tellOfReport(
-  { prepared, facts }: Supervision,
-  { details }: Attempt,
-  heard: Heard | null,
-): Promise<string[]> {
-  if (heard === null || heard.dialect !== 'aop1') return [];
-  const { summary, detailsFile } = heard.report;
-  const said = heard.message?.problems.filter(({ code }) => code === 'E_CHECKLIST') ?? [];
-  const problems = (said.length > 0 ? said : checkSummary(summary)).map(({ code, message }) => ({ code, message }));
-  const places = [prepared.ready.workspace, details].map((folder) => resolve(folder, detailsFile ?? ''));
-  if (detailsFile !== null && !places.some((path) => existsSync(path))) {
-    problems.push({ code: 'E_FILE_NOT_FOUND', message: `the DETAILS_FILE ${detailsFile} is not there` });
-  }
-  if (problems.length > 0) facts.tell('protocol.message.warning', { type: 'aop1 report', problems });
-  return problems.map(({ code, message }) => `${code}: ${message}`);
 }
 
 /** Nothing that the agent could say makes up for a failure, or for a phase that has not passed. */

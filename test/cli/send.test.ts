@@ -126,12 +126,29 @@ describe('as a person', () => {
 
   test('from a file; a priority', async () => {
     const id = await add();
-    writeFileSync(join(dir, 'm.json'), event('PRIORITY_ESCALATION', id, { new_priority: 'CRITICAL' }));
+    writeFileSync(
+      join(dir, 'm.json'),
+      event('PRIORITY_ESCALATION', id, { new_priority: 'CRITICAL', reason: 'It burns.', escalated_by: 'ops' }),
+    );
     expect((await batonHere(['send', 'm.json', '--json'], '', dir)).json()).toMatchObject({
       result: 'accepted',
       events: ['task.edited', 'task.escalated'],
     });
     expect((await show(id))['priority']).toBe('critical');
+    expect((await batonHere(['why', id], '', dir)).out).toContain('It burns.');
+    for (const json of [[], ['--json']]) {
+      const { out } = await batonHere(['events', '--as', 'aop2', ...json], '', dir);
+      expect(out.trim().split('\n')).toHaveLength(1);
+      expect(JSON.parse(out)).toMatchObject({
+        message_type: 'EVENT',
+        event: 'PRIORITY_ESCALATION',
+        task_id: id,
+        new_priority: 'CRITICAL',
+        reason: 'It burns.',
+        escalated_by: 'ops',
+      });
+    }
+    expect((await batonHere(['events', '--as', 'xml'], '', dir)).exit).toBe(2);
   });
 });
 

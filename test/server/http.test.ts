@@ -480,6 +480,57 @@ describe('events', () => {
     await second.close();
   });
 
+  test('as=aop2: the EVENTs of the contract, and nothing else', async () => {
+    const world = await makeApiWorld();
+    const { id } = await add(world, { title: 'Fix it', session: 's' });
+    const reader = await listenTo(world, '/v1/events?after=0&as=aop2');
+    const escalation = {
+      aop_version: '2.0.2-C',
+      message_type: 'EVENT',
+      event: 'PRIORITY_ESCALATION',
+      session_id: 's',
+      task_id: id,
+      timestamp: '2026-11-16T10:00:00Z',
+      new_priority: 'HIGH',
+      reason: 'The customer waits.',
+      escalated_by: 'user@domain.com',
+    };
+    const { store } = world;
+    await store.send({
+      message: { type: 'task.edit', id, priority: 'high', reason: escalation.reason, escalatedBy: 'user@domain.com' },
+      by: { kind: 'person', name: 'test' },
+    });
+    await reader.until(() => reader.events.length >= 1);
+    const { timestamp: _, ...said } = escalation;
+    expect(reader.events).toMatchObject([{ ...said, old_priority: 'NORMAL' }]);
+    await reader.close();
+    expect((await world.json('/v1/events?as=xml')).status).toBe(422);
+  });
+
+  test('a TASK above a soft limit is made, and the answer warns', async () => {
+    const world = await makeApiWorld();
+    const phases = Array.from({ length: 11 }, (_, i) => ({ phase_id: `P${i}` }));
+    const task = {
+      ...{ aop_version: '2.0.2-C', schema_version: '2.0.2', protocol_family: 'AOP', message_type: 'TASK' },
+      session: { session_id: 's', created_at: '2026-11-16T00:00:00Z', orchestrator: 'test', origin: 'CLI' },
+      target: { agent_name: 'emma', role: 'EXECUTOR', provider: 'OTHER', model: 'none' },
+      task: {
+        ...{ task_id: 'T', objective: 'Do it.', category: 'OTHER', complexity: 'LOW' },
+        environment: { workspace_root: world.host.workspace },
+      },
+      phases,
+    };
+    const answer = await fetch(`http://127.0.0.1:${world.listening.port}/v1/tasks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${PERSON}`, 'content-type': 'application/json' },
+      body: JSON.stringify(task),
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('baton-warning')).toBe(
+      'T: E_PAYLOAD_SIZE_WARNING at /phases: expected at most 10 phases, got 11',
+    );
+  });
+
   test('a reader that was cut off within a record goes on within it', async () => {
     const world = await makeApiWorld();
     const tasks = ['one', 'two', 'three'].map((title) => ({ title }));

@@ -192,7 +192,7 @@ const SIGN: Shown = 'walk/run-fields.test.ts: what a sign of life says is in the
 const ROLLED_BACK: Shown = 'runtime/rollback.test.ts: a snapshot that cannot be restored is told, and kept';
 const FALLBACK: Shown = 'protocol/aop2/prompt.test.ts: emits a valid VERSION_FALLBACK';
 const PRIORITY: Shown =
-  'runtime/router.test.ts: a new priority from a person, and from who delegated it; not from its own agent';
+  'runtime/aop2-events.test.ts: what happens in a session is all six kinds of EVENT, each valid, with its words';
 
 const EVENT: Readonly<Record<string, Shown>> = {
   aop_version: DECODED,

@@ -2,9 +2,10 @@
 import { createSessionReport } from '../../core/session-report.ts';
 import type { Store } from '../../core/store.ts';
 import type { EventJson } from '../../core/task-json.ts';
+import { parseTime } from '../../core/time.ts';
 import { type EventMessage, type EventSubject, toAop2Event } from '../../protocol/aop2/index.ts';
 
-export interface Aop2Events {
+interface Aop2Events {
   /** The EVENT that the contract has for this event; null where it has none. Events have to come in their order. */
   take(event: EventJson): Promise<EventMessage | null>;
 }
@@ -81,5 +82,5 @@ async function finalReport(
     if (record.seq > seq) break;
     report.take(record);
   }
-  return { ...report.finish(Date.parse(at), { auditPath }), extensions: { x_event_id: id } } as EventMessage;
+  return { ...report.finish(parseTime(at), { auditPath }), extensions: { x_event_id: id } } as EventMessage;
 }
