@@ -37,7 +37,11 @@ export function leadingCondition(
   const [, words] = LEADING.exec(clause) ?? [];
   if (words === undefined) return null;
   const found = conditionOf(words, context, names, before);
-  return found.kind === 'none' ? { kind: 'which', words, candidates: [] } : found;
+  if (found.kind !== 'none') return found;
+  // `when will it be ready` asks; `once more` wants the same again.
+  return NAMED.test(words) && !/^(?:more|again|will|do|does|did|is|are|can)\b/i.test(words)
+    ? { kind: 'which', words, candidates: [] }
+    : null;
 }
 
 /** What stands at the end of a task's words, and the task without it. Null where nothing there names a task. */

@@ -196,7 +196,7 @@ export const WORK: readonly Rule[] = [
       'assign {agent} to {what}',
       'get {agent} (started|going|working) (on|with) {what}',
       '{agent} (should|needs to|has to|must|is to) {what}',
-      '(could|can|would) {agent} (please )?{what}',
+      '(could|can|would) {agent} (please )?(?!mind\\b)(?<what>.+?)',
     ],
     delegateToOne,
   ),

@@ -144,7 +144,14 @@ function act(model: Model, message: TaskMessage, by: Actor): Said {
   const task = find(model, message.id);
   if (task === undefined) return no('E_NOT_FOUND');
   if (message.type === 'task.move') return move(model, task, message.to, by);
-  if (message.type === 'task.cancel') return move(model, task, 'cancelled', by);
+  if (message.type === 'task.cancel') {
+    // Baton calls off its own dead letters, through ready.
+    if (task.status === 'deadletter' && by.kind === 'runtime') {
+      anew(task);
+      put(model, task, 'ready', null);
+    }
+    return move(model, task, 'cancelled', by);
+  }
   if (message.type === 'task.retry') return retry(model, task, by);
   return edit(model, task, message, by);
 }
@@ -293,7 +300,10 @@ function edit(model: Model, task: ModelTask, asked: Extract<TaskMessage, { type:
       else if (!next.dependsOn.includes(other.id)) next.dependsOn.push(other.id);
     }
     const isSame = next.dependsOn.join() === task.dependsOn.join();
-    if (!isSame && (task.status === 'in-progress' || task.status === 'review')) codes.push('E_ILLEGAL_MOVE');
+    const isAdded =
+      task.status === 'in-progress' && by.kind === 'agent' && task.dependsOn.every((id) => next.dependsOn.includes(id));
+    if (!isSame && !isAdded && (task.status === 'in-progress' || task.status === 'review'))
+      codes.push('E_ILLEGAL_MOVE');
     const all = { now: model.now, tasks: model.tasks.map((one) => (one === task ? next : one)) };
     if (ancestors(all, next).includes(next)) codes.push('E_CYCLE');
   }

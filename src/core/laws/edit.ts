@@ -5,7 +5,7 @@ import { type Decision, refused, same } from './decision.ts';
 import { findCycle, settle } from './dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { TaskMessage } from './messages.ts';
-import { isAgent, mayApprove } from './moves.ts';
+import { mayApprove } from './moves.ts';
 import { namesProblem } from './names.ts';
 
 type Edit = Extract<TaskMessage, { type: 'task.edit' }>;
@@ -72,7 +72,8 @@ function resolve(draft: Draft, task: Task, names: readonly string[]): string[] |
   }
   const isSame = JSON.stringify(ids) === JSON.stringify(task.dependsOn);
   // An agent at work may say that it needs one more task: that counts when its own starts again.
-  const isAdded = task.status === 'in-progress' && isAgent(draft.by) && task.dependsOn.every((id) => ids.includes(id));
+  const isAdded =
+    task.status === 'in-progress' && draft.by.kind === 'agent' && task.dependsOn.every((id) => ids.includes(id));
   if (!isSame && !isAdded && (task.status === 'in-progress' || task.status === 'review')) {
     return refused('E_ILLEGAL_MOVE', `${task.id} is ${task.status}; what it depends on can no longer change`);
   }

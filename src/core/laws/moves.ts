@@ -80,7 +80,7 @@ const MOST_UNFINISHED = 5;
 export const mayTryUnfinished = (task: Task): boolean =>
   countedAttempts(task) <= Math.max(task.retry.maxRetries, MOST_UNFINISHED - 1);
 
-export const isAgent = ({ kind }: Actor): boolean => kind === 'agent' || kind === 'unknown';
+const isAgent = ({ kind }: Actor): boolean => kind === 'agent' || kind === 'unknown';
 
 /** Only a person starts the attempts anew: an agent that puts its own task back would else be started for ever. */
 function putBack(draft: Draft, task: Task, reason: string | undefined): Decision {
