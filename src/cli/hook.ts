@@ -91,7 +91,7 @@ async function precompact(input: Fields, options: Globals): Promise<void> {
     if (own !== undefined) return exportInput(store, own.session);
     const tasks: Task[] = [];
     for await (const task of store.tasks()) tasks.push(task);
-    return { tasks, remembered: undefined, progress: {} };
+    return { tasks, remembered: undefined, progress: {}, orders: {} };
   });
   const cwd = typeof input['cwd'] === 'string' ? input['cwd'] : process.cwd();
   const session = typeof input['session_id'] === 'string' ? input['session_id'] : 'unknown';

@@ -4,7 +4,7 @@ import { isFields, parseJson } from '../core/fields.ts';
 import type { NewTask } from '../core/laws/messages.ts';
 import { emptyReport, type Outcome } from '../core/report.ts';
 import type { Store } from '../core/store.ts';
-import { DEFAULT_SESSION, type Task } from '../core/task.ts';
+import { DEFAULT_SESSION, isUndone, type Task } from '../core/task.ts';
 import { eventsOf } from '../core/task-json.ts';
 import { isoTime, timeStamp } from '../core/time.ts';
 import { newSuffix } from '../process/new-id.ts';
@@ -188,6 +188,7 @@ async function findAgain(store: Store, item: NewTask, message: TaskMessage): Pro
   const name = item.externalId ?? item.id;
   const task = name === undefined ? undefined : await store.find(name, item.session);
   if (task === undefined || task.session !== item.session) return undefined;
+  if (isUndone(task)) return redoOf(store, task);
   const before = parseJson((await store.text(task.id, 'inputs/task.json')) ?? '');
   if (JSON.stringify(withoutTime(before)) === JSON.stringify(withoutTime(message))) return task;
   throw new BatonError(
@@ -195,6 +196,14 @@ async function findAgain(store: Store, item: NewTask, message: TaskMessage): Pro
     `the session ${task.session} has another task ${name} already: ${task.id}, which is ${task.status}`,
     'give it another task_id, or another session with --session',
   );
+}
+
+/** The task that a rollback made in place of one that it undid, the latest; undefined where it made none. */
+async function redoOf(store: Store, undone: Task): Promise<Task | undefined> {
+  let last: Task | undefined;
+  for await (const task of store.tasks({ session: undone.session }))
+    if (task.metadata['anew'] === undone.id) last = task;
+  return last !== undefined && isUndone(last) ? redoOf(store, last) : last;
 }
 
 /** When it was written down is not what it asks for. */

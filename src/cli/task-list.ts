@@ -47,7 +47,11 @@ const HEADER = dim(line('ID', 'STATUS'.padEnd(STATUS_WIDTH), 'PRIORITY', 'AGENT'
 /** A task that waits for another is not shown as ready: no worker can take it. */
 function row(task: TaskJson): string {
   const waiting = task.status === 'ready' && task.blockedBy.length > 0;
-  const state = waiting ? dim('waiting'.padEnd(STATUS_WIDTH)) : status(task.status, STATUS_WIDTH);
+  const state = task.undone
+    ? dim('undone'.padEnd(STATUS_WIDTH))
+    : waiting
+      ? dim('waiting'.padEnd(STATUS_WIDTH))
+      : status(task.status, STATUS_WIDTH);
   const name = task.externalId === null ? '' : `${dim(`[${oneLine(task.externalId)}]`)} `;
   const after = waiting ? dim(`  after ${task.blockedBy.join(', ')}`) : '';
   return line(

@@ -1,5 +1,5 @@
 /** `baton why`: why a task is as it is and what it waits for. */
-import type { Task } from '../core/task.ts';
+import { isUndone, type Task } from '../core/task.ts';
 import type { Why } from '../core/why.ts';
 import { whyTask } from '../runtime/lookup.ts';
 import type { InSession } from './globals.ts';
@@ -17,7 +17,8 @@ export async function explain(id: string, { session, ...globals }: InSession): P
   });
 }
 
-function describe({ id, because, waitsFor, ...found }: Why, { title }: Task): string {
+function describe({ id, because, waitsFor, ...found }: Why, task: Task): string {
+  const state = isUndone(task) ? 'undone by a rollback' : `${status(found.status)}${verdictWord(found)}`;
   const facts = because.flatMap(({ event, at, by, detail: { findings, ...detail } }) => {
     const told = details(detail);
     return [
@@ -30,7 +31,7 @@ function describe({ id, because, waitsFor, ...found }: Why, { title }: Task): st
     ...(wait.for === 'person' ? wait.try.map((command) => `    ${dim('try:')} ${command}`) : []),
   ]);
   return [
-    `${bold(id)} is ${status(found.status)}${verdictWord(found)}  ${oneLine(title)}`,
+    `${bold(id)} is ${state}  ${oneLine(task.title)}`,
     '\nBecause:',
     ...facts,
     ...(waits.length === 0 ? ['\nIt waits for nothing more.'] : ['\nIt waits for:', ...waits]),

@@ -6,7 +6,7 @@ import { each, insert, type Lists, remove } from './lists.ts';
 import type { Question } from './question.ts';
 import { createReadyQueue, type ReadyQueue } from './ready-queue.ts';
 import { createSession, type MutableSession, type SessionJson } from './session.ts';
-import { expandTask, isRunning, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
+import { expandTask, isRunning, isUndone, partsOfId, type Run, type SparseTask, type Task } from './task.ts';
 
 /** How many answered requests are remembered; a retry comes within seconds. */
 const REQUESTS = 10_000;
@@ -124,8 +124,11 @@ export function createState(readGraph: (() => Graph) | null = null): State {
     queue,
     all: () => tasks.values(),
     task: find,
-    byExternalId: (session, externalId) =>
-      each(externalIds.get(externalId)).find((id) => tasks.get(id)?.session === session),
+    byExternalId: (session, externalId) => {
+      const own = each(externalIds.get(externalId)).filter((id) => tasks.get(id)?.session === session);
+      // A task that was undone gives its name up to the one that is made in its place.
+      return own.find((id) => !isUndone(tasks.get(id))) ?? own.at(-1);
+    },
     named: (externalId) => each(externalIds.get(externalId)),
     dependents: (id) => each(dependents.get(id)),
     lastNumber: (day) => numbers.get(day) ?? 0,

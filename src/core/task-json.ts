@@ -1,7 +1,16 @@
 /** Tasks, runs and events as other programs read them: T of docs/tasks.md and its parts, with times in ISO 8601. Fields may be added; none may go. */
 import type { Wait } from './standing.ts';
 import type { StoredRecord } from './store.ts';
-import type { Cause, Run, Task, TaskPriority, TaskStatus, Verdict, Workspace } from './task.ts';
+import {
+  type Cause,
+  isUndone,
+  type Run,
+  type Task,
+  type TaskPriority,
+  type TaskStatus,
+  type Verdict,
+  type Workspace,
+} from './task.ts';
 import { isoTime } from './time.ts';
 
 export interface TaskJson {
@@ -29,6 +38,8 @@ export interface TaskJson {
   readonly waitsFor: readonly Wait[];
   readonly cost: { readonly usd: number; readonly tokens_input: number; readonly tokens_output: number };
   readonly summary: string | null;
+  /** True where a rollback took its work back: it was done, and is not. */
+  readonly undone: boolean;
   readonly role: string | null;
   readonly team: string | null;
   readonly tags: readonly string[];
@@ -62,6 +73,7 @@ export const taskJson = (task: Task, blockedBy: readonly string[], waitsFor: rea
   waitsFor,
   cost: { usd: task.cost.usd, tokens_input: task.cost.tokensInput, tokens_output: task.cost.tokensOutput },
   summary: task.summary,
+  undone: isUndone(task),
   role: task.routing.role,
   team: task.routing.team,
   tags: task.routing.tags,

@@ -221,6 +221,10 @@ export const runId = (task: string, number: number): string => `${task}-r${numbe
 export const taskOfRun = (run: string): string | null => /^(.+)-r\d+$/.exec(run)?.[1] ?? null;
 
 /** The name by which a run goes in its files, `runs/<task>/`. */
+/** Done, and taken back by a rollback of its session: its work is not there any more. */
+export const isUndone = (task: Pick<Task, 'status' | 'metadata'> | undefined): boolean =>
+  task?.status === 'done' && task.metadata['stale'] === true;
+
 export const fileNameOfRun = ({ id, externalId }: Pick<Run, 'id' | 'externalId'>): string => externalId ?? id;
 
 export const DEFAULT_SESSION = 'default';

@@ -51,6 +51,7 @@ const isToldAlways = ({ type }: Event): boolean =>
   type === 'run.expired' ||
   type === 'run.stopped' ||
   type === 'run.damaged' ||
+  type === 'task.stale' ||
   type === 'question.opened' ||
   type === 'question.answered' ||
   /\.(?:refused|rejected|unreadable)$/.test(type);

@@ -2,10 +2,11 @@
  * What a session needs to go on after its context is gone, as the shared agent protocol writes it (§16): state, tasks, the last summaries, the
  * project's own words. Bounded. The only writer of that form; `session/context-file.ts` reads it.
  */
+import { parseJson } from '../core/fields.ts';
 import { redactDeep } from '../core/redact.ts';
 import type { Kept, SessionJson } from '../core/session.ts';
 import type { Store } from '../core/store.ts';
-import type { Task } from '../core/task.ts';
+import { isUndone, type Task } from '../core/task.ts';
 import { isoTime } from '../core/time.ts';
 import { PROTOCOL_VERSION } from '../protocol/command/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
@@ -20,6 +21,8 @@ interface ExportInput {
   readonly remembered: SessionJson | undefined;
   /** Progress by task, where a run has told it. */
   readonly progress: Readonly<Record<string, number>>;
+  /** What each open task was ordered to be, for another session to go on with; none where the file is to be read only. */
+  readonly orders: Readonly<Record<string, object>>;
 }
 
 interface ExportContext extends ExportInput {
@@ -43,8 +46,40 @@ const MOST_SUMMARIES = 20;
 const SUMMARY_CHARS = 300;
 const TITLE_CHARS = 120;
 
+/** The orders of tasks take so many characters of a file at most; of those beyond, the TASK is left out. */
+const ORDER_CHARS = 400_000;
+
+/** All that makes a task run again elsewhere as it was ordered here. */
+async function ordersOf(store: Store, tasks: readonly Task[]): Promise<Record<string, object>> {
+  const orders: Record<string, object> = {};
+  let room = ORDER_CHARS;
+  for (const task of tasks) {
+    if (task.status === 'done' || task.status === 'cancelled') continue;
+    const [body, text] = await Promise.all([store.text(task.id, 'body'), store.text(task.id, 'inputs/task.json')]);
+    const length = (body ?? '').length + (text ?? '').length;
+    const fits = length <= room;
+    if (fits) room -= length;
+    orders[task.id] = {
+      status: task.status,
+      priority: task.priority,
+      ...(task.externalId === null ? {} : { name: task.externalId }),
+      ...(task.routing.agent === null ? {} : { agent: task.routing.agent }),
+      ...(task.model === null ? {} : { model: task.model }),
+      ...(task.dependsOn.length === 0 ? {} : { depends_on: task.dependsOn }),
+      ...(task.reviewRequired ? { review: true } : {}),
+      ...(fits && body !== null ? { body } : {}),
+      ...(fits && text !== null ? { task: parseJson(text) } : {}),
+    };
+  }
+  return orders;
+}
+
 /** What is exported of a session. */
-export async function exportInput(store: Store, session: string): Promise<ExportInput> {
+export async function exportInput(
+  store: Store,
+  session: string,
+  { withOrders = false }: { readonly withOrders?: boolean } = {},
+): Promise<ExportInput> {
   const tasks: Task[] = [];
   const progress: Record<string, number> = {};
   for await (const task of store.tasks({ session })) tasks.push(task);
@@ -52,7 +87,8 @@ export async function exportInput(store: Store, session: string): Promise<Export
     const told = status === 'in-progress' ? await progressOf(store, id) : null;
     if (told !== null) progress[id] = told;
   }
-  return { session, tasks, remembered: await store.session(session), progress };
+  const orders = withOrders ? await ordersOf(store, tasks) : {};
+  return { session, tasks, remembered: await store.session(session), progress, orders };
 }
 
 /** The last percentage that a run of a task has told; null where none has. */
@@ -91,7 +127,7 @@ export function contextExport({ filter, ...context }: ExportContext): Exported {
     session_id: session,
     git_checkpoint: commit,
     state: { persistent, temporary },
-    ...tasksOf(latest, changed.length - latest.length, context.progress),
+    ...tasksOf(latest, changed.length - latest.length, context),
     configuration,
   };
   const count = (of: object): number => Object.keys(of).length;
@@ -103,7 +139,11 @@ export function contextExport({ filter, ...context }: ExportContext): Exported {
   return { text: writeYaml(redactDeep(value)), items, upTo: times.reduce((last, at) => Math.max(last, at), 0) };
 }
 
-function tasksOf(latest: readonly Task[], left: number, progress: ExportInput['progress']): object {
+function tasksOf(
+  latest: readonly Task[],
+  left: number,
+  { progress, orders }: Pick<ExportInput, 'progress' | 'orders'>,
+): object {
   const of = (...statuses: readonly Task['status'][]): readonly Task[] =>
     latest.filter(({ status }) => statuses.includes(status));
   const names = (list: readonly Task[]): readonly string[] => list.map(({ id }) => id);
@@ -114,12 +154,15 @@ function tasksOf(latest: readonly Task[], left: number, progress: ExportInput['p
   const told = latest.filter(({ summary }) => summary !== null && summary.trim() !== '').slice(0, MOST_SUMMARIES);
   return {
     tasks: {
-      completed: names(of('done')),
+      completed: names(of('done').filter((task) => !isUndone(task))),
       in_progress: Object.fromEntries(of('in-progress').map((task) => [task.id, percent(task)])),
       pending: names(of('ready', 'backlog')),
       waiting: Object.fromEntries(waiting.map((task) => [task.id, `${task.status}: ${because(task)}`])),
       ...(left > 0 ? { left_out: left } : {}),
     },
+    ...(Object.keys(orders).length === 0
+      ? {}
+      : { orders: Object.fromEntries(open.flatMap(({ id }) => (orders[id] === undefined ? [] : [[id, orders[id]]]))) }),
     titles: Object.fromEntries(open.map(({ id, title }) => [id, shorten(title, TITLE_CHARS)])),
     summaries: Object.fromEntries(told.map(({ id, summary }) => [id, shorten(summary ?? '', SUMMARY_CHARS)])),
   };

@@ -2,12 +2,28 @@
 import { BatonError, type SessionErrorCode } from '../core/errors.ts';
 import { type Fields, isFields } from '../core/fields.ts';
 import { MOST_KEYS } from '../core/laws/session.ts';
+import { TASK_PRIORITIES, type TaskPriority } from '../core/task.ts';
 import { checkVersion, exceedsTokens, STATE_VALUE_TOKENS, VARIABLE_TOKENS } from '../protocol/command/index.ts';
 import { stripControls } from '../protocol/text/clean.ts';
 import { quote } from '../protocol/text/quote.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { readYaml } from '../protocol/text/yaml.ts';
 import { codeOf } from './refusals.ts';
+
+/** What a task was ordered to be, as far as the file says it. */
+export interface CapsuleOrder {
+  readonly status: string | null;
+  readonly priority: TaskPriority | null;
+  /** The external id that it had. */
+  readonly name: string | null;
+  readonly agent: string | null;
+  readonly model: string | null;
+  readonly dependsOn: readonly string[];
+  readonly review: boolean;
+  readonly body: string | null;
+  /** Its TASK, not looked at yet. */
+  readonly task: Fields | null;
+}
 
 /** A file of a session, on its way to another. */
 export interface Capsule {
@@ -22,6 +38,7 @@ export interface Capsule {
   readonly pending: readonly string[];
   readonly titles: ReadonlyMap<string, string>;
   readonly summaries: ReadonlyMap<string, string>;
+  readonly orders: ReadonlyMap<string, CapsuleOrder>;
   /** All that it holds. */
   readonly items: number;
   /** What was left out, a sentence each. */
@@ -43,6 +60,7 @@ const KNOWN = [
   'git_checkpoint',
   'state',
   'tasks',
+  'orders',
   'titles',
   'summaries',
   'configuration',
@@ -98,10 +116,33 @@ function capsuleOf(value: unknown, countTokens: (text: string) => number): Capsu
     completed,
     active,
     pending: open,
+    orders: ordersOf(section(value, 'orders')),
     titles: textsOf(section(value, 'titles'), TITLE_CHARS),
     summaries: textsOf(section(value, 'summaries'), SUMMARY_CHARS),
     items: count + completed.length + active.length + open.length,
     warnings,
+  };
+}
+
+function ordersOf(value: Fields): ReadonlyMap<string, CapsuleOrder> {
+  const orders = Object.entries(value).flatMap(([name, held]) =>
+    isFields(held) ? [[name, orderOf(held)] as const] : [],
+  );
+  return new Map(orders.slice(0, MOST_TASKS));
+}
+
+function orderOf(held: Fields): CapsuleOrder {
+  const body = held['body'];
+  return {
+    status: scalar(held['status']),
+    priority: TASK_PRIORITIES.find((known) => known === held['priority']) ?? null,
+    name: scalar(held['name']),
+    agent: scalar(held['agent']),
+    model: scalar(held['model']),
+    dependsOn: namesOf(held['depends_on']),
+    review: held['review'] === true,
+    body: typeof body === 'string' ? body : null,
+    task: isFields(held['task']) ? held['task'] : null,
   };
 }
 

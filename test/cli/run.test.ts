@@ -92,6 +92,38 @@ describe('baton run', () => {
     });
   });
 
+  test('what a rollback undid is done again by the same run, and shown as undone meanwhile', async () => {
+    const git = (...args: string[]): void => void execFileSync('git', ['-C', dir, ...args]);
+    git('init', '-q', '-b', 'main');
+    writeFileSync(join(dir, '.gitignore'), '.baton/\n');
+    git('add', '.');
+    git('-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '-qm', 'first');
+    const say = (line: string): Promise<Ran> => batonHere(['do', line, '--session', 'S-1'], '', dir);
+    expect((await say('#CHECKPOINT:create:manual:start')).out).toContain('checkpoint_id:cp_001');
+    for (const named of ['T-1', 'TASK-2026-01-01-007']) {
+      const given = task('good', { task_id: named });
+      expect((await run(given)).exit).toBe(0);
+      expect((await run(given)).err).toContain('done already');
+      expect((await say('#ROLLBACK:cp_001')).out).toMatch(/Tasks made anew: [12]/);
+      expect(existsSync(join(dir, 'out.txt'))).toBe(false);
+      const list = (await batonHere(['task', 'list', '--session', 'S-1'], '', dir)).out;
+      expect(list).toMatch(/undone .*Write out\.txt/);
+      const again = await run(given);
+      expect([again.exit, again.err]).toEqual([0, expect.not.stringContaining('done already')]);
+      expect(readFileSync(join(dir, 'out.txt'), 'utf8')).toBe('done\n');
+      rmSync(join(dir, 'out.txt'));
+    }
+    const shown = (await batonHere(['why', 'TASK-2026-01-01-007'], '', dir)).out;
+    expect(shown).toMatch(/is undone by a rollback/);
+    const tasks = (await batonHere(['task', 'list', '--session', 'S-1', '--json'], '', dir)).json() as unknown as {
+      undone: boolean;
+      status: string;
+    }[];
+    expect(tasks.map(({ status, undone }) => `${status} ${undone}`)).toEqual(
+      expect.arrayContaining(['done true', 'done false']),
+    );
+  });
+
   test('--json: events, and last the RESPONSE with what Baton knows', async () => {
     const all = events((await run(task('good'), '--json')).out);
     expect(all.map(({ type }) => type)).toContain('run.enforced');

@@ -23,6 +23,7 @@ export const aTask = (fields: Partial<TaskJson> = {}): TaskJson => ({
   waitsFor: [],
   cost: { usd: 0, tokens_input: 0, tokens_output: 0 },
   summary: null,
+  undone: false,
   role: null,
   team: null,
   tags: [],

@@ -2,17 +2,19 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
 import type { Task } from '../../src/core/task.ts';
 import { self } from '../../src/process/identity.ts';
+import { createTaskView, whyTask } from '../../src/runtime/lookup.ts';
 import { recover } from '../../src/runtime/recovery.ts';
 import { workOn } from '../../src/runtime/scheduler.ts';
 import { rollBackTo } from '../../src/workspace/restore.ts';
 import { EMMA, emma, REPORT_DONE } from '../runtime/small-agents.ts';
-import { taskOf, until } from '../runtime/world.ts';
+import { makeRepository, taskOf, until } from '../runtime/world.ts';
 import { makeScene, type Scene, sceneOf } from './scene.ts';
 import { SESSION, voiceOf } from './talk.ts';
 
@@ -65,7 +67,9 @@ describe('the recovery flow of the document (§13)', () => {
     scene.write('ignored.txt', 'still mine\n');
 
     expect(await scene.say('#CHECKPOINT:diff:cp_001')).toBe('Files changed: 6, Lines: +5 -2');
-    expect(await scene.say('#ROLLBACK:dry-run:cp_001')).toBe('restores 5, removes 1, stashes, 8 keys');
+    expect(await scene.say('#ROLLBACK:dry-run:cp_001')).toBe(
+      'restores 5, removes 1, stashes, 8 keys\n→ not restored: ignored ignored.txt',
+    );
     expect(scene.read('untracked.txt')).toBe('made since\n');
     const reply = await scene.say('#ROLLBACK:cp_001');
     expect(reply.split('\n')).toEqual([
@@ -74,6 +78,7 @@ describe('the recovery flow of the document (§13)', () => {
       '→ Rolling back to cp_001',
       '→ Files restored: 6',
       '→ State restored: 8 keys',
+      '→ not restored: ignored ignored.txt',
       'rolled_back:cp_001',
     ]);
     for (let i = 1; i <= 5; i++) expect(scene.read(`src/${i}.js`)).toBe('one\ntwo\n');
@@ -114,11 +119,24 @@ describe('tasks', () => {
     expect(await scene.store.text(after.id, 'body')).toBe('second, whole');
     expect(find(waits?.id ?? '').dependsOn).toEqual([after.id]);
     expect(find(under.task.id)).toMatchObject({ status: 'ready', availableAt: 0, run: { status: 'cancelled' } });
+    // Everything that shows tasks says that it is done no more.
+    const view = createTaskView(scene.store);
+    expect([(await view(find(first))).undone, (await view(again)).undone]).toEqual([true, false]);
+    const because = (await whyTask(scene.store, find(first), Date.now())).because;
+    expect(because.find(({ event }) => event === 'task.stale')?.detail).toEqual({
+      run: `${first}-r1`,
+      because: 'rolled back',
+      redo: again.id,
+    });
+    await scene.say('#CONTEXT:export:x.ctx:tasks');
+    const exported = scene.read('x.ctx') ?? '';
+    expect(exported).toMatch(new RegExp(`completed:\\s+- ${before}\\s+in_progress`));
+    rmSync(scene.path('x.ctx'));
     // Those that are made anew already are not made again.
     expect(await scene.say('#ROLLBACK:cp_001')).not.toContain('anew');
   });
 
-  test('a TASK made anew is the same TASK under its new id, and can be run', async () => {
+  test('a TASK made anew is the same TASK under the name that it had, and can be run', async () => {
     const scene = await setting();
     emma(scene, 'cat > prompt.txt', REPORT_DONE);
     await scene.say('#CHECKPOINT:create:manual:start');
@@ -127,7 +145,8 @@ describe('tasks', () => {
     await scene.say('#ROLLBACK:cp_001');
     const again = (await scene.tasks()).at(-1) as Task;
     const envelope = JSON.parse((await scene.store.text(again.id, 'inputs/task.json')) ?? '');
-    expect(envelope.task).toMatchObject({ task_id: again.id, objective: 'Write the poem.' });
+    expect(envelope.task).toMatchObject({ task_id: task.task.task_id, objective: 'Write the poem.' });
+    expect((await scene.store.find(task.task.task_id, SESSION))?.id).toBe(again.id);
     expect(scene.read('prompt.txt')).toBeNull();
     await workOn(scene.host, {
       only: [again.id],
@@ -190,6 +209,7 @@ describe('what stands against it', () => {
     scene.write('more.txt', 'more\n');
     scene.git('add', '.');
     scene.git('commit', '-qm', 'more');
+    expect(await scene.say('#ROLLBACK:dry-run:cp_001')).toBe('#ERROR:E002:1 commit since, add :force');
     expect(await scene.say('#ROLLBACK:cp_001')).toBe('#ERROR:E002:1 commit since, add :force');
     expect(scene.read('more.txt')).toBe('more\n');
     expect(await scene.say('#ROLLBACK:cp_001:force')).toMatch(/rolled_back:cp_001$/);
@@ -223,7 +243,9 @@ describe('what stands against it', () => {
   test('only who leads goes back; a run that leads goes on', async () => {
     const scene = await setting();
     await scene.say('#CHECKPOINT:create:manual:start');
-    expect(await scene.as(await scene.claimed('emma'), '#ROLLBACK:cp_001')).toMatch(/^#ERROR:E005:/);
+    const run = await scene.claimed('emma');
+    expect(await scene.as(run, '#ROLLBACK:cp_001')).toMatch(/^#ERROR:E005:/);
+    expect(await scene.as(run, '#ROLLBACK:dry-run:cp_001')).toMatch(/^#ERROR:E005:/);
     const lead = await scene.claimed('emma', { leads: true });
     const other = await scene.claimed('emma');
     expect(await scene.as(lead, '#ROLLBACK:cp_001')).toMatch(/rolled_back:cp_001$/);
@@ -233,6 +255,30 @@ describe('what stands against it', () => {
 });
 
 describe('what is unusual', () => {
+  test('contents of submodules, repositories inside and ignored files are named before and after, as not restored', async () => {
+    const scene = await setting();
+    const inner = join(scene.root, 'inner');
+    makeRepository(inner);
+    scene.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'lib');
+    scene.write('.gitignore', '.baton/\n*.tmp\n');
+    scene.git('add', '.gitignore');
+    scene.git('commit', '-qm', 'with a submodule');
+    makeRepository(scene.path('vendor/own'));
+    for (let i = 1; i <= 5; i++) scene.write(`${i}.tmp`, 'ignored\n');
+    await scene.say('#CHECKPOINT:create:manual:start');
+    scene.write('README.md', 'changed\n');
+    for (const name of ['lib/README.md', 'vendor/own/README.md', '1.tmp']) scene.write(name, 'changed since\n');
+    const named =
+      '→ not restored: contents of submodule lib; repository vendor/own; ignored 1.tmp, 2.tmp, 3.tmp and 2 more';
+    expect(await scene.say('#ROLLBACK:dry-run:cp_001')).toBe(`restores 1, stashes, 0 keys\n${named}`);
+    const reply = (await scene.say('#ROLLBACK:cp_001')).split('\n');
+    expect(reply).toContain(named);
+    expect(reply).toContain('→ Files restored: 1');
+    expect(scene.read('README.md')).toBe('hello\n');
+    for (const name of ['lib/README.md', 'vendor/own/README.md', '1.tmp'])
+      expect(scene.read(name)).toBe('changed since\n');
+  });
+
   test('without a repository state and tasks are bound, and that is said', async () => {
     const scene = await makeScene({ config: EMMA });
     await scene.say('#STATE:save:k:then');

@@ -167,8 +167,8 @@ describe('import', () => {
     const reply = await scene.say('#CONTEXT:import:x.ctx', 'next');
     expect(reply.split('\n')).toEqual([
       `→ validated:git_ref:${head}`,
-      'imported:6 items',
-      '→ tasks:0 active, 2 pending',
+      'imported:4 items',
+      expect.stringMatching(/^→ here already:2 \(.* in s.*\)$/),
       '→ ready to resume',
     ]);
     expect(await scene.say('#STATE:load:design', 'next')).toBe('hexagonal');
@@ -193,7 +193,7 @@ describe('import', () => {
     );
     expect((await scene.say('#CONTEXT:import:x.ctx')).split('\n')).toEqual([
       '→ missing:git_ref:abc123',
-      'imported:9 items',
+      'imported:7 items',
       '→ tasks:1 active, 2 pending',
       '→ ready to resume',
     ]);
@@ -201,8 +201,84 @@ describe('import', () => {
     const made = async (): Promise<unknown> =>
       (await scene.tasks()).map(({ externalId, status }) => `${externalId} ${status}`);
     expect(await made()).toEqual(['task3 ready', 'task4 backlog', 'task5 backlog']);
-    await scene.say('#CONTEXT:import:x.ctx');
+    // Once more: nothing of it is new.
+    expect((await scene.say('#CONTEXT:import:x.ctx')).split('\n')).toEqual([
+      '→ missing:git_ref:abc123',
+      'imported:0 items',
+      '→ here already:3 (1 ready, 2 backlog)',
+      '→ ready to resume',
+    ]);
     expect(await made()).toHaveLength(3);
+  });
+
+  test('tasks of another data folder come with their readiness, priority, agent, model, dependencies and TASK', async () => {
+    const order = { agent: 'emma', model: 'opus-x', session: { session_id: SESSION } };
+    const [first] = await scene.add(
+      taskOf(scene, {
+        ...order,
+        objective: 'Write the parser.',
+        task: {
+          task_id: 'parser',
+          priority: 'HIGH',
+          budgets: { max_cost_usd: 3 },
+          access: { network: 'FULL', filesystem: { write_paths: ['src', '/etc'] } },
+          extensions: { x_checks: [{ name: 'tests', command: 'npm test' }] },
+        },
+        policy: { max_retries: 2 },
+      }),
+    );
+    await scene.add(
+      taskOf(scene, {
+        ...order,
+        objective: 'Use the parser.',
+        task: { task_id: 'user', extensions: { x_depends_on: ['parser'] } },
+      }),
+    );
+    await scene.say('#DELEGATE:emma:tidy up:P3');
+    await scene.say('#DELEGATE:emma:release it:P0');
+    await scene.say('#CONTEXT:export:x.ctx');
+
+    const other = await makeScene({ config: { ...EMMA, defaults: { sandbox: 'off' } } });
+    other.write('x.ctx', scene.read('x.ctx') ?? '');
+    const reply = (await other.say('#CONTEXT:import:x.ctx')).split('\n');
+    expect(reply).toContain('→ tasks:0 active, 4 pending');
+    expect(reply.at(-1)).toBe('→ ready to resume');
+    expect(reply.filter((line) => line.startsWith('→ warning:'))).toEqual([
+      expect.stringContaining('parser asked for more'),
+    ]);
+    const tasks = await other.tasks();
+    const told = tasks.map((task) => [task.title, task.status, task.priority, task.routing.agent, task.model]);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        ['Write the parser.', 'ready', 'high', 'emma', 'opus-x'],
+        ['Use the parser.', 'ready', 'normal', 'emma', 'opus-x'],
+        ['tidy up', 'backlog', 'low', 'emma', null],
+        ['release it', 'ready', 'critical', 'emma', null],
+      ]),
+    );
+    const [parser, user] = ['parser', 'user'].map((name) => tasks.find(({ externalId }) => externalId === name));
+    expect(user?.dependsOn).toEqual([parser?.id]);
+    expect(parser?.retry.maxRetries).toBe(2);
+    const envelope = JSON.parse((await other.store.text(parser?.id ?? '', 'inputs/task.json')) ?? '');
+    expect(envelope.task).toMatchObject({
+      budgets: { max_cost_usd: 3 },
+      environment: { workspace_root: expect.any(String) },
+      access: { filesystem: { write_paths: ['src'] } },
+      extensions: { x_checks: [{ name: 'tests', command: 'npm test' }] },
+    });
+    expect(envelope.task.access.network).toBeUndefined();
+    expect(first).toBeDefined();
+    expect((await other.say('#CONTEXT:import:x.ctx')).split('\n')).toContain('→ here already:4 (3 ready, 1 backlog)');
+  });
+
+  test('a task for an agent that is not here stays in the backlog, and the reply says so', async () => {
+    scene.write(
+      'x.ctx',
+      'version: 1.1.0\nsession_id: a\ntasks:\n  pending: [one]\norders:\n  one: { status: ready, agent: ghost }\n',
+    );
+    const reply = await scene.say('#CONTEXT:import:x.ctx');
+    expect(reply).toMatch(/→ warning:.*ghost.*not here.*backlog/);
+    expect((await scene.tasks()).map(({ status, routing }) => [status, routing.agent])).toEqual([['backlog', null]]);
   });
 
   test('a task may be named like what every object has', async () => {

@@ -168,10 +168,10 @@ describe('the examples', () => {
     ]);
     const next = await at.say('#CONTEXT:import:./context/session_final.ctx', 'next');
     expect(next).toMatch(
-      /^→ validated:git_ref:[0-9a-f]+\nimported:3 items\n→ tasks:0 active, 1 pending\n→ ready to resume$/,
+      /^→ validated:git_ref:[0-9a-f]+\nimported:2 items\n→ here already:1 \(1 \S+ in \S+\)\n→ ready to resume$/,
     );
     expect(await at.say('#CONTEXT:import:./context/session_final.ctx:merge', 'next')).toMatch(
-      /imported:3 items\n→ merged:\d+ new items\n→ updated:1 existing items/,
+      /imported:0 items\n→ merged:0 new items\n→ updated:0 existing items/,
     );
   });
 

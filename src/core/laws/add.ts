@@ -4,6 +4,7 @@ import {
   DEFAULT_SESSION,
   expandTask,
   isTaskId,
+  isUndone,
   partsOfId,
   type Routing,
   TASK_DEFAULTS,
@@ -32,7 +33,9 @@ export function add(draft: Draft, news: readonly NewTask[], maxDepth: number = M
   for (const [i, item] of news.entries()) {
     if (item.externalId === undefined) continue;
     const name = nameIn(sessionOf(draft, item), item.externalId);
-    if (together.has(name) || draft.slice.byExternalId(sessionOf(draft, item), item.externalId) !== undefined) {
+    const held = draft.slice.byExternalId(sessionOf(draft, item), item.externalId);
+    // A task that was undone by a rollback gives its name up.
+    if (together.has(name) || (held !== undefined && !isUndone(draft.task(held)))) {
       return refused(
         'E_DUPLICATE',
         `the session ${sessionOf(draft, item)} has a task ${item.externalId} already`,

@@ -126,6 +126,17 @@ const MOST_SOURCES = 1_000;
 const tooMany = (id: string, count: number): Decision =>
   refused('E_CONTEXT_OVERFLOW', `expected at most ${MOST_SOURCES} nodes that ${id} was made from, got ${count}`);
 
+/** Whether a node is of a task that was undone, and that this task stands for: it writes the same node. */
+function isRedone(draft: Draft, { task: of, stale }: Node, task: string | null): boolean {
+  if (stale === null || of === null) return false;
+  for (let at = task === null ? undefined : draft.task(task); at !== undefined; ) {
+    const earlier = at.metadata['anew'];
+    if (earlier === of) return true;
+    at = typeof earlier === 'string' ? draft.task(earlier) : undefined;
+  }
+  return false;
+}
+
 function addNode(
   { draft, task, run, session }: Asking,
   { node, document }: AddNode,
@@ -151,8 +162,7 @@ function addNode(
   const isAnew =
     before !== undefined &&
     before.task !== null &&
-    before.task === task &&
-    (before.run !== run || before.stale !== null);
+    ((before.task === task && (before.run !== run || before.stale !== null)) || isRedone(draft, before, task));
   if (before !== undefined && !isAnew) {
     return refused(
       'E_DUPLICATE',

@@ -180,12 +180,13 @@ function makeAnew(
   for (const task of tasks) {
     if (task.status !== 'done' || were[task.id] === 'done' || task.metadata['stale'] === true) continue;
     draft.set(task.id, { metadata: { ...task.metadata, stale: true } });
-    draft.event('task.stale', task.id, task.run?.id, { because: 'rolled back' });
     const again = anew.find((each) => each.task === task.id);
-    if (again === undefined) continue;
+    const redo = again === undefined ? null : taskId(day, number + 1);
+    draft.event('task.stale', task.id, task.run?.id, { because: 'rolled back', redo });
+    if (again === undefined || redo === null) continue;
     number += 1;
-    made.set(task.id, taskId(day, number));
-    news.push({ ...again.made, id: taskId(day, number) });
+    made.set(task.id, redo);
+    news.push({ ...again.made, id: redo });
   }
   if (news.length === 0) return made;
   const upon = (id: string): string => made.get(id) ?? id;

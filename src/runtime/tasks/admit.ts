@@ -5,7 +5,7 @@
 import type { Config } from '../../core/config.ts';
 import type { NewTask } from '../../core/laws/messages.ts';
 import type { KnownTasks, Store } from '../../core/store.ts';
-import { DEFAULT_SESSION, expandTask, type Task } from '../../core/task.ts';
+import { DEFAULT_SESSION, expandTask, isUndone, type Task } from '../../core/task.ts';
 import { checkSoftLimits } from '../../protocol/aop2/limits.ts';
 import { policyOf } from '../../protocol/aop2/policy.ts';
 import type { TaskMessage } from '../../protocol/aop2/schema.ts';
@@ -121,7 +121,7 @@ async function placed(
 
 /**
  * Dependencies and the parent by their own ids: the laws know external ids of the task's own session, a person names those of others too. An id
- * that another session has used already is this task's external id.
+ * that another session has used already, or that a rollback has undone, is this task's external id.
  */
 async function withKnownNames(
   store: KnownTasks,
@@ -133,7 +133,7 @@ async function withKnownNames(
     together.has(name) ? name : ((await store.find(name, session)) ?? (await findTask(store, name))).id;
   const holder = item.id === undefined ? undefined : await store.find(item.id);
   const { id, ...rest } = item;
-  const isTaken = holder !== undefined && holder.session !== session && id !== undefined;
+  const isTaken = holder !== undefined && (holder.session !== session || isUndone(holder)) && id !== undefined;
   const dependsOn: string[] = [];
   for (const name of item.dependsOn ?? []) dependsOn.push(await idOf(name));
   return {

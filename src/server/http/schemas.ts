@@ -39,6 +39,7 @@ export const TaskShape = z
     waitsFor: z.array(z.looseObject({ text: z.string(), for: z.string() })),
     cost: z.looseObject({ usd: z.number(), tokens_input: z.number(), tokens_output: z.number() }),
     summary: z.string().nullable(),
+    undone: z.boolean(),
   })
   .meta({ id: 'Task' });
 

@@ -11,6 +11,7 @@ import { isAtWork } from '../../runtime/half-back.ts';
 import { checkpointSession } from '../../runtime/session-checkpoint.ts';
 import { checkpointRefs, diffSince, listCheckpointRefs } from '../../workspace/checkpoint.ts';
 import { gitInfo } from '../../workspace/git.ts';
+import { notRestored, notRestoredWords } from '../../workspace/not-restored.ts';
 import { planRollback, type Refusal, type RollbackPlan, rollBackTo } from '../../workspace/restore.ts';
 import { type Call, failed, form, list, type Said, text } from '../call.ts';
 import { fitting, plain, sessionTasks, since } from '../lookup.ts';
@@ -135,11 +136,30 @@ async function keptCommits({ session }: Call, workspace: string): Promise<readon
   return refs.slice(-MOST_KEPT).map(({ commit }) => commit);
 }
 
+/** What stays as it is, before and after: a rollback of files is no rollback of these. */
+async function leftAsItIs(call: Call, { workspace, git }: Checkpoint): Promise<string[]> {
+  const words = git === null ? null : notRestoredWords(await notRestored(workspace, excluded(call)));
+  return words === null ? [] : [`→ ${plain(words)}`];
+}
+
+/** Why a rollback would be refused now; null where it would not. */
+async function standsAgainst(call: Call, plan: RollbackPlan | null, force: boolean): Promise<Said | null> {
+  if (!call.speaker.leads) return failed('E005', 'only who leads the session rolls back');
+  if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
+  const under = underWay(await call.store.session(call.session));
+  if (under !== undefined && isAtWork(under, call.now())) return failed('E002', `rolling_back ${under.to}`);
+  const [question] = plan?.questions ?? [];
+  if (question === undefined || force) return null;
+  const commits = /^\d+ commits?/.exec(question)?.[0];
+  return failed('E002', commits === undefined ? question : `${commits} since, add :force`);
+}
+
 async function preview(call: Call, id: string): Promise<Said> {
   const point = await found(call, id);
   if (point === undefined) return unknown(id);
   const plan = await planOf(call, point);
-  if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
+  const against = await standsAgainst(call, plan, false);
+  if (against !== null) return against;
   const back = (plan?.restored.length ?? 0) + (plan?.recreated.length ?? 0);
   const keys = `${Object.keys(point.state).length} keys`;
   if (plan === null) return text(`restores no files, ${keys}`);
@@ -148,20 +168,17 @@ async function preview(call: Call, id: string): Promise<Said> {
     ...(plan.removed.length === 0 ? [] : [`removes ${plan.removed.length}`]),
     ...(plan.keeps ? ['stashes'] : []),
   ];
-  return text(fitting(call, [[...parts, keys].join(', '), parts.join(', ')]));
+  const words = fitting(call, [[...parts, keys].join(', '), parts.join(', ')]);
+  const left = await leftAsItIs(call, point);
+  return left.length === 0 ? text(words) : form([words, ...left].join('\n'));
 }
 
 async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
   const { session, speaker } = call;
   const point = await found(call, id);
   if (point === undefined) return unknown(id);
-  const plan = await planOf(call, point);
-  if (plan !== null && plan.refusal !== null) return refusal(plan.refusal);
-  const [question] = plan?.questions ?? [];
-  if (question !== undefined && !force) {
-    const commits = /^\d+ commits?/.exec(question)?.[0];
-    return failed('E002', commits === undefined ? question : `${commits} since, add :force`);
-  }
+  const against = await standsAgainst(call, await planOf(call, point), force);
+  if (against !== null) return against;
   const holder: Holder = { token: newSuffix(12), ...self() };
   const before = underWay(await call.store.session(session));
   const held = await ask(call, {
@@ -215,6 +232,7 @@ async function goBack(call: Call, id: string, force: boolean): Promise<Said> {
       `→ State restored: ${keys} keys`,
       ...(stale === 0 ? [] : [`→ Tasks made anew: ${stale}`]),
       ...(files?.notes ?? []).map((note) => `→ ${plain(note)}`),
+      ...(await leftAsItIs(call, point)),
       `rolled_back:${id}`,
     ].join('\n'),
   );
@@ -277,9 +295,10 @@ async function madeAnew(
 
 function newOf(task: Task, session: string, texts: Readonly<Record<string, string>>): NewTask {
   const { title, priority, routing, dependsOn, writes, retry, reviewRequired, parentId, metadata, id } = task;
-  const { model, workspace } = task;
+  const { model, workspace, externalId } = task;
   const envelope = parseJson(texts['inputs/task.json'] ?? '');
-  const named = isFields(envelope) && isFields(envelope['task']) ? envelope : null;
+  // A TASK with a name of its own keeps it: whoever runs the same TASK again finds this task.
+  const named = externalId === null && isFields(envelope) && isFields(envelope['task']) ? envelope : null;
   const renamed = named === null ? {} : { ...named, task: { ...(named['task'] as object), task_id: NO_TASK } };
   return {
     title,
@@ -293,6 +312,7 @@ function newOf(task: Task, session: string, texts: Readonly<Record<string, strin
     ...(model === null ? {} : { model }),
     ...(workspace === null ? {} : { workspace: { ...workspace, base: null } }),
     ...(parentId === null ? {} : { parentId }),
+    ...(externalId === null ? {} : { externalId }),
     metadata: { ...metadata, anew: id },
     texts: named === null ? texts : { ...texts, 'inputs/task.json': `${JSON.stringify(renamed, null, 2)}\n` },
     ...(named === null ? {} : { idWord: NO_TASK }),

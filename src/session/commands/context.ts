@@ -4,18 +4,17 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isMissing } from '../../core/errors.ts';
-import type { NewTask } from '../../core/laws/messages.ts';
 import type { Checkpoint } from '../../core/session.ts';
-import { isTaskId, taskOfRun } from '../../core/task.ts';
+import { taskOfRun } from '../../core/task.ts';
 import { isBelow, replaceFile } from '../../process/files.ts';
 import { policyOf } from '../../protocol/aop2/policy.ts';
 import { taskMessage } from '../../runtime/child.ts';
 import { contextExport, type ExportFilter, exportInput } from '../../runtime/context-export.ts';
-import { admitTasks } from '../../runtime/tasks/admit.ts';
 import { git, gitInfo } from '../../workspace/git.ts';
 import { type Call, failed, form, list, type Said } from '../call.ts';
 import { type Capsule, looksLikeCapsule, MOST_CAPSULE_BYTES, readCapsule } from '../context-file.ts';
-import { fitting, sessionTasks, since, thousands } from '../lookup.ts';
+import { tasksFrom } from '../import-tasks.ts';
+import { fitting, since, thousands } from '../lookup.ts';
 import { ask, fileWord } from '../refusals.ts';
 
 /** What the file system will not do is an answer, in one word with the name that was given. */
@@ -106,7 +105,7 @@ async function exportTo(call: Call, path: string, named: string, filter: ExportF
   if (there !== null && !looksLikeCapsule(there)) return failed('E005', `not_a_context_file ${named}`);
   const { commit } = await gitPlace(call);
   const { text, items, upTo } = contextExport({
-    ...(await exportInput(store, session)),
+    ...(await exportInput(store, session, { withOrders: true })),
     now: call.now(),
     commit,
     project: basename(call.workspace),
@@ -177,39 +176,49 @@ async function importFrom(
   const capsule = await capsuleAt(call, path, named);
   if ('said' in capsule) return capsule.said;
   const isHere = await hasCommit(call, capsule.commit);
-  const before = (await store.session(session))?.state ?? {};
-  const { tasks } = await admitTasks(call, await tasksFrom(call, capsule));
+  const before = await store.session(session);
+  const brought = await tasksFrom(call, capsule);
   const answer = await ask(call, {
     type: 'session.import',
     session,
     mode: mode ?? 'merge',
     state: capsule.state,
     variables: capsule.variables,
-    tasks,
+    tasks: brought.tasks,
     file: path,
     ...(capsule.from === null ? {} : { from: capsule.from }),
     done: doneOf(capsule),
     speaker,
   });
   if ('said' in answer) return answer.said;
-  const updated = Object.keys(capsule.state).filter((key) => Object.hasOwn(before, key)).length;
+  const keys = changesIn(
+    Object.entries(capsule.state).map(([key, { value }]) => [key, value] as const),
+    (key) => before?.state?.[key]?.value,
+  );
+  const variables = changesIn(Object.entries(capsule.variables), (name) => before?.variables?.[name]);
+  const fresh = keys.fresh + variables.fresh + brought.tasks.length;
+  const updated = keys.updated + variables.updated;
   const lines = [
     ...(isHere === null ? [] : [`→ ${isHere ? 'validated' : 'missing'}:git_ref:${short(capsule.commit ?? '')}`]),
-    `imported:${capsule.items} items`,
-    ...(mode === 'merge'
-      ? [`→ merged:${capsule.items - updated} new items`, `→ updated:${updated} existing items`]
-      : []),
-    ...(capsule.active.length + capsule.pending.length === 0
-      ? []
-      : [
-          speaker.leads
-            ? `→ tasks:${capsule.active.length} active, ${capsule.pending.length} pending`
-            : '→ tasks:left to who leads',
-        ]),
-    ...capsule.warnings.map((warning) => `→ warning:${warning}`),
-    '→ ready to resume',
+    `imported:${fresh + updated} items`,
+    ...(mode === 'merge' ? [`→ merged:${fresh} new items`, `→ updated:${updated} existing items`] : []),
+    ...brought.lines,
+    ...[...capsule.warnings, ...brought.warnings].map((warning) => `→ warning:${warning}`),
+    ...(brought.canGoOn ? ['→ ready to resume'] : []),
   ];
   return form(lines.join('\n'));
+}
+
+/** How many of some values are new, and how many differ from what was there. */
+function changesIn(
+  values: readonly (readonly [string, string])[],
+  wasAt: (name: string) => string | undefined,
+): { readonly fresh: number; readonly updated: number } {
+  const fresh = values.filter(([name]) => wasAt(name) === undefined).length;
+  return {
+    fresh,
+    updated: values.filter(([name, value]) => wasAt(name) !== undefined && wasAt(name) !== value).length,
+  };
 }
 
 /** What was done before, for whoever goes on: so many of the latest. */
@@ -217,37 +226,6 @@ const MOST_DONE = 10;
 
 function doneOf({ summaries }: Capsule): { readonly task: string; readonly summary: string }[] {
   return [...summaries].slice(0, MOST_DONE).map(([task, summary]) => ({ task, summary }));
-}
-
-/** What was not done there is to be done here, once, and not where it is known: what was begun is ready, the rest is kept for later. */
-async function tasksFrom(call: Call, capsule: Capsule): Promise<NewTask[]> {
-  const { store, session, speaker } = call;
-  // A run hands on what it may by #DELEGATE, within its own bounds.
-  if (!speaker.leads) return [];
-  const here = await sessionTasks(call);
-  const made: NewTask[] = [];
-  const open = [
-    ...capsule.active.map((name) => ({ name, status: 'ready' as const })),
-    ...capsule.pending.map((name) => ({ name, status: 'backlog' as const })),
-  ];
-  for (const { name, status } of open) {
-    const title = capsule.titles.get(name) ?? name;
-    const origin = `${capsule.from ?? ''}/${name}`;
-    const there = await store.find(name, session);
-    // Another store may have given the same number to something else.
-    if (there !== undefined && (there.title === title || there.session === session || title === name)) continue;
-    if (here.some(({ metadata }) => metadata['imported'] === origin)) continue;
-    const summary = capsule.summaries.get(name);
-    made.push({
-      title,
-      session,
-      status,
-      ...(isTaskId(name) ? {} : { externalId: name }),
-      metadata: { imported: origin },
-      texts: { body: summary === undefined ? title : `${title}\n\nSo far: ${summary}` },
-    });
-  }
-  return made;
 }
 
 async function validate(call: Call, path: string, named: string): Promise<Said> {

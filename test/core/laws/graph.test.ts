@@ -52,6 +52,20 @@ const apply = (updates: readonly GraphUpdate[], more: Partial<Apply> = {}): Appl
   ...more,
 });
 const at = (world: World, id: string): Node => world.state.graph.node(id) as Node;
+test('a task that stands for one that was undone writes the same node anew; no other task may', () => {
+  const world = createWorld();
+  const [undone = ''] = world.add({ session: 's' });
+  world.finish(undone);
+  world.ok(apply([node('n')], { task: undone }), RUNTIME);
+  const [redo = '', other = ''] = world.add({ session: 's', metadata: { anew: undone } }, { session: 's' });
+  // While it counts, it is nobody else's to write.
+  expect(world.no(apply([node('n')], { task: redo }), RUNTIME).code).toBe('E_DUPLICATE');
+  world.ok({ type: 'graph.stale', task: undone, reason: 'rolled back' }, RUNTIME);
+  expect(world.no(apply([node('n')], { task: other }), RUNTIME).code).toBe('E_DUPLICATE');
+  world.ok(apply([node('n')], { task: redo }), RUNTIME);
+  expect(world.state.graph.node('n')).toMatchObject({ task: redo, stale: null });
+});
+
 const no = (world: World, message: GraphMessage, by?: Actor): string => {
   const before = [...world.state.graph.all()];
   const { code } = world.no(message, by);
