@@ -3,12 +3,12 @@ import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatonError } from '../core/errors.ts';
-import { type Fields, isFields, parseJson } from '../core/fields.ts';
+import { isFields, parseJson } from '../core/fields.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
 import { readV1, type V1Prompt } from '../protocol/aop2/v1.ts';
-import { aop2, detect, type Found } from '../protocol/index.ts';
 import { madeEnvelope, OPEN } from '../runtime/index.ts';
 import { withOrder } from '../runtime/tasks/order.ts';
+import { repairing } from '../runtime/tasks/version-fallback.ts';
 import { readExactText, STDIN } from './io.ts';
 import { taskMessagesIn } from './new-tasks.ts';
 import { type OrderOptions, orderOf } from './order-options.ts';
@@ -50,13 +50,11 @@ interface Fresh {
 }
 
 /** The TASKs to run, as they will be kept: with what the command line says in them. */
-export function messagesToRun(
-  text: string,
-  options: RunOptions,
-  fresh: Fresh,
-  onFallback: (fallback: aop2.Fallback) => void,
-): TaskMessage[] {
-  const { found, messages } = taskMessagesIn(text, { repair: (broken) => repaired(broken, fresh, onFallback) });
+export function messagesToRun(text: string, options: RunOptions, fresh: Fresh): TaskMessage[] {
+  const workspace = resolve(options.workspace ?? '.');
+  const { found, messages } = taskMessagesIn(text, {
+    repair: repairing({ session: fresh.session, workspace, now: fresh.now }),
+  });
   if (messages.length === 0 && isOther(text)) {
     throw new BatonError(
       'E_SCHEMA_VALIDATION',
@@ -94,54 +92,4 @@ function withOptions(message: TaskMessage, options: RunOptions): TaskMessage {
     task: { ...message.task, environment: { ...message.task.environment, workspace_root: root } },
   };
   return withOrder(placed, orderOf(options, root));
-}
-
-/** What limits a run. Where one of these is there and cannot be read, nothing is run: it would be run with less than was asked for. */
-const LIMITS = [
-  ['task', 'access'],
-  ['task', 'constraints'],
-  ['task', 'budgets'],
-  ['execution_policy'],
-  ['guard_rails'],
-  ['target', 'capabilities'],
-] as const;
-
-/**
- * A TASK that fails its schema is run as the v1 prompt that it falls back to (contract §1.3), with all of its limits; null where it is too
- * large, says nothing to do, or where its limits cannot be read.
- */
-function repaired(
-  broken: Found,
-  { now, session }: Fresh,
-  onFallback: (fallback: aop2.Fallback) => void,
-): TaskMessage | null {
-  const { value, problems } = broken;
-  if (!isFields(value) || problems.some(({ code }) => code === 'E_CONTEXT_OVERFLOW')) return null;
-  const { task, target, session: said } = value;
-  const objective = isFields(task) ? task['objective'] : null;
-  if (typeof objective !== 'string' || objective.trim() === '') return null;
-  const fallback = aop2.fallBack(value, problems, JSON.stringify(value), now);
-  const name = (holder: unknown, key: string): string | null => {
-    const found = isFields(holder) ? holder[key] : null;
-    return typeof found === 'string' && found !== '' ? found : null;
-  };
-  const environment = isFields(task) ? task['environment'] : null;
-  let message: Fields = {
-    ...madeEnvelope({
-      taskId: name(task, 'task_id') ?? 'TASK-001',
-      session: name(said, 'session_id') ?? session,
-      createdAt: now,
-      agent: name(target, 'agent_name') ?? OPEN,
-      objective: fallback.prompt,
-      workspace: name(environment, 'workspace_root') ?? resolve('.'),
-    }),
-  };
-  for (const [outer, inner] of LIMITS) {
-    const limit = inner === undefined ? value[outer] : isFields(value[outer]) ? value[outer][inner] : undefined;
-    if (limit === undefined) continue;
-    message = { ...message, [outer]: inner === undefined ? limit : { ...(message[outer] as Fields), [inner]: limit } };
-  }
-  if (!detect(JSON.stringify(message))[0]?.valid) return null;
-  onFallback(fallback);
-  return message as unknown as TaskMessage;
 }

@@ -9,11 +9,12 @@ import { eventsOf } from '../core/task-json.ts';
 import { isoTime, timeStamp } from '../core/time.ts';
 import { newSuffix } from '../process/new-id.ts';
 import type { TaskMessage } from '../protocol/aop2/schema.ts';
-import { aop1, type aop2 } from '../protocol/index.ts';
+import { aop1 } from '../protocol/index.ts';
 import { shorten } from '../protocol/text/shorten.ts';
 import { endSession, type Host, kept, openHost, prepare, recover, workOn, writeJoined } from '../runtime/index.ts';
 import { type InboxItem, waitingFor } from '../runtime/people-inbox.ts';
 import { admitTasks } from '../runtime/tasks/admit.ts';
+import { noteFallbacks } from '../runtime/tasks/version-fallback.ts';
 import { openFeed } from '../session/feed.ts';
 import { readConfig } from './config-file.ts';
 import type { Globals } from './globals.ts';
@@ -36,9 +37,8 @@ interface Options extends Globals, RunOptions {
 export async function runFile(given: string, options: Options): Promise<void> {
   const now = Date.now();
   const session = options.session ?? `run-${timeStamp(now)}-${newSuffix(2)}`;
-  const fallbacks: aop2.Fallback[] = [];
   const fresh = { now: isoTime(now), session };
-  const messages = messagesToRun(await readRunInput(given), options, fresh, (fallback) => fallbacks.push(fallback));
+  const messages = messagesToRun(await readRunInput(given), options, fresh);
   const leaving = untilStopped(ENDING_RUNS);
   await writing(options, async (store, dir) => {
     const config = readConfig(dir);
@@ -58,14 +58,14 @@ export async function runFile(given: string, options: Options): Promise<void> {
       await recoverAloud(host, progress);
       const news = tasksOfMessages(messages).map((task) => withOptions(task, options));
       const isMine = await isNewSession(store, news);
-      const tasks = await enter(host, messages, news, progress);
+      const { tasks, made, admitted } = await enter(host, messages, news, progress);
       if (options.json) {
         const sessions = new Set(tasks.map((task) => task.session));
         host.watch.onRecord((record) => {
           if (sessions.has(record.session)) for (const event of eventsOf(record)) printJson(event);
         });
       }
-      for (const fallback of fallbacks) await tellFallback(store, fallback, tasks[0] as Task, progress);
+      await noteFallbacks(store, made, admitted);
       const ids = tasks.map(({ id }) => id);
       // Where it goes on after it was stopped, stages may be waiting already.
       const only = await toRun(store, ids);
@@ -84,21 +84,6 @@ export async function runFile(given: string, options: Options): Promise<void> {
       await host.close();
     }
   });
-}
-
-/** A TASK that could not be read as one is run as words; that is a fact, and the person is told. */
-async function tellFallback(
-  store: Store,
-  { event, lost }: aop2.Fallback,
-  { session }: Task,
-  progress: Progress,
-): Promise<void> {
-  const { reason, validation_error: why } = event;
-  progress.say(
-    `the TASK does not fit its schema (${reason}: ${why}); it is run as a prompt${lost.length > 0 ? `, without ${lost.join(', ')}` : ''}`,
-  );
-  const detail = { ...event, lost };
-  await ask(store, { type: 'note', event: 'protocol.version.fallback', session, detail });
 }
 
 export async function recoverAloud(host: Host, progress: Progress): Promise<void> {
@@ -123,13 +108,20 @@ async function isNewSession(store: Store, news: readonly NewTask[]): Promise<boo
   return true;
 }
 
+interface Entered {
+  readonly tasks: readonly Task[];
+  /** Those that are new, and what they were made of. */
+  readonly made: readonly Task[];
+  readonly admitted: readonly NewTask[];
+}
+
 /** Makes the tasks, or finds them again: the same TASK in the same session is the same task. All is checked before anything is made. */
 async function enter(
   host: Host,
   messages: readonly TaskMessage[],
   news: readonly NewTask[],
   progress: Progress,
-): Promise<Task[]> {
+): Promise<Entered> {
   const known: (Task | undefined)[] = [];
   for (const [i, item] of news.entries()) known.push(await findAgain(host.store, item, messages[i] as TaskMessage));
   const missing = news.filter((_, i) => known[i] === undefined);
@@ -164,7 +156,7 @@ async function enter(
   let next = 0;
   const tasks = known.map((task) => task ?? (made[next++] as Task));
   for (const task of known) if (task !== undefined) await wakeUp(host.store, task, progress);
-  return tasks;
+  return { tasks, made, admitted };
 }
 
 const withOptions = (task: NewTask, { priority, review, dependsOn }: Options): NewTask => ({

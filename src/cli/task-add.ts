@@ -6,6 +6,7 @@ import { isoTime } from '../core/time.ts';
 import type { Door } from '../runtime/doors.ts';
 import { createTasks } from '../runtime/tasks/create-tasks.ts';
 import { ordered } from '../runtime/tasks/ordered.ts';
+import { repairing } from '../runtime/tasks/version-fallback.ts';
 import { actorOf, runSender } from './caller.ts';
 import { readConfig } from './config-file.ts';
 import { doorOn } from './folder-door.ts';
@@ -81,7 +82,8 @@ async function readTasks(file: string | undefined, title: string | undefined): P
   if (file === undefined && title !== undefined) return [{ title }];
   if ((file === undefined || file === STDIN) && process.stdin.isTTY) throw nothingGiven('a terminal');
   const text = await readExactText(file ?? STDIN);
-  if (text.trim() !== '') return newTasksOf(text);
+  if (text.trim() !== '')
+    return newTasksOf(text, { repair: repairing({ workspace: process.cwd(), now: isoTime(Date.now()) }) });
   if (title === undefined) throw nothingGiven('an empty text');
   return [{ title }];
 }

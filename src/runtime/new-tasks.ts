@@ -19,12 +19,13 @@ export const MOST_TITLE = 120;
 const MOST_LINE = 1_000;
 
 /** At least one; throws where the text holds a TASK that is not valid. */
-export function newTasksOf(text: string, options: DetectOptions = {}): NewTask[] {
+export function newTasksOf(text: string, options: TaskOptions = {}): NewTask[] {
   const { found, messages } = taskMessagesIn(text, options);
   if (messages.length === 0) return [plainTask(text, found)];
   const made = tasksOfMessages(messages);
   const isAlone = parseJson(text) !== undefined;
-  if (isAlone && made.length === 1) return withText(made, 'inputs/task.json', text);
+  const isRepaired = found.some((message) => isTask(message) && !message.valid);
+  if (isAlone && made.length === 1 && !isRepaired) return withText(made, 'inputs/task.json', text);
   // Words around a TASK may matter to whoever wrote them.
   return made.length > 1 ? made : withText(made, 'inputs/source.md', text);
 }

@@ -7,6 +7,7 @@
 import { isFields } from '../core/fields.ts';
 import type { Refusal } from '../core/laws/decision.ts';
 import { isTaskId, type Task, taskOfRun } from '../core/task.ts';
+import { isoTime } from '../core/time.ts';
 import type { HandoffRequestEnvelope } from '../protocol/aof/index.ts';
 import type { EventMessage, TaskMessage } from '../protocol/aop2/schema.ts';
 import { detect } from '../protocol/detect.ts';
@@ -33,6 +34,7 @@ import {
   UNKNOWN,
   WARNING,
 } from './routed.ts';
+import { repairing } from './tasks/version-fallback.ts';
 
 /** A router whose answers say the code of a refusal too. */
 export interface CodedRouter extends Router {
@@ -52,8 +54,9 @@ export function createRouter(options: RouterOptions): CodedRouter {
     if (dialect === 'command') return ignored('a #COMMAND acts only where commands are given: baton do');
     const said: Said = { message: found, sender };
     if (isOutput(found) && sender.run === null) return (await outputs([found], sender))[0] as Answered;
-    if (!found.valid) return invalid(options, said);
-    return queue(await keyOf(options, said), () => handle(options, bodies, told, said));
+    const whole = found.valid ? said : repaired(options, said);
+    if (whole === null) return invalid(options, said);
+    return queue(await keyOf(options, whole), () => handle(options, bodies, told, whole));
   };
 
   /** What is said of the graph in one text is one report. */
@@ -85,6 +88,13 @@ export function createRouter(options: RouterOptions): CodedRouter {
       return answers;
     },
   };
+}
+
+/** A TASK that does not fit its schema is taken for the one that it falls back to, as at every other interface. */
+function repaired({ workspace, dir, now }: RouterOptions, { message, sender }: Said): Said | null {
+  if (message.dialect !== 'aop2' || message.kind !== 'TASK') return null;
+  const value = repairing({ workspace: workspace ?? dir ?? process.cwd(), now: isoTime(now()) })(message);
+  return value === null ? null : { message: { ...message, valid: true, value }, sender };
 }
 
 /** Begins like one of ours and never ends: whoever sent it thinks that it was heard. */

@@ -14,6 +14,7 @@ import { envelopeOf, OPEN } from '../envelope.ts';
 import { findTask } from '../lookup.ts';
 import { checksOf } from './order.ts';
 import { placeFor, rememberedGit } from './place.ts';
+import { fallbackWords } from './version-fallback.ts';
 
 export interface Checks {
   readonly store: KnownTasks;
@@ -59,6 +60,8 @@ export async function admitTasks(
     checksOf(message);
     for (const { code, path, message: sentence } of checkSoftLimits(message as unknown as Record<string, unknown>))
       warnings.push(`${named.externalId ?? named.title}: ${code} at ${path}: ${sentence}`);
+    const fallen = fallbackWords(message);
+    if (fallen !== null) warnings.push(fallen);
     tasks.push(await placed(admission, named, message, options, look));
   }
   return { tasks, warnings };

@@ -3,6 +3,7 @@ import type { Actor, NewTask } from '../../core/laws/messages.ts';
 import type { Answer } from '../../core/store.ts';
 import { newId } from '../../process/new-id.ts';
 import { type Admission, type AdmitOptions, admitTasks } from './admit.ts';
+import { noteFallbacks } from './version-fallback.ts';
 
 export interface CreateOptions extends AdmitOptions {
   readonly by: Actor;
@@ -29,5 +30,6 @@ export async function createTasks(
     by,
     request: request ?? newId(),
   });
+  if (answer.kind === 'changed') await noteFallbacks(admission.store, answer.tasks, tasks);
   return { answer, warnings };
 }

@@ -13,6 +13,7 @@ import { newTasksOf } from '../../runtime/new-tasks.ts';
 import { changeTask } from '../../runtime/tasks/change-task.ts';
 import { createTasks } from '../../runtime/tasks/create-tasks.ts';
 import { ordered } from '../../runtime/tasks/ordered.ts';
+import { repairing } from '../../runtime/tasks/version-fallback.ts';
 import { bodyText, fitting, parsedJson } from './body.ts';
 import { type Api, type Call, mayReach, personOf, queryOf, reachedTask, senderOf, stream } from './call.ts';
 import { json, refusal } from './problems.ts';
@@ -143,7 +144,9 @@ async function add(api: Api, call: Call): Promise<Response> {
   const value = isJson ? parsedJson(text) : undefined;
   const isFieldsOnly = isFields(value) && !JSON_KEYS.some((key) => key in value);
   if (call.caller.kind === 'run') return json(await addAsRun(api, call, value, text), 201);
-  const tasks = isFieldsOnly ? [newTask(api, fitting(shape.NewTaskBody, value, 'body'))] : newTasksOf(text);
+  const tasks = isFieldsOnly
+    ? [newTask(api, fitting(shape.NewTaskBody, value, 'body'))]
+    : newTasksOf(text, { repair: repairing({ workspace: api.host.workspace, now: isoTime(api.host.now()) }) });
   if (tasks.some(({ title }) => title.trim() === ''))
     throw new BatonError('E_SCHEMA_VALIDATION', 'expected a text with words in it, or a title');
   const { store } = api.host;
