@@ -33,11 +33,13 @@ export function takeModifiers(
   let from: number | null = null;
   let limit: string | null = null;
   let persistent = false;
-  while (end > Math.max(1, fewest)) {
+  while (end > fewest) {
     const last = segments[end - 1] as string;
-    if (persistable && !persistent && last === 'persistent') persistent = true;
-    else if (limit === null && isLimitModifier(last)) limit = last;
-    else if (from === null && reply.kind === 'list' && FROM.test(last)) from = Number(FROM.exec(last)?.[1]);
+    const isOnly = end === 1;
+    // `#NEXT:from=4` is the next page: no agent is called so.
+    if (from === null && reply.kind === 'list' && FROM.test(last)) from = Number(FROM.exec(last)?.[1]);
+    else if (!isOnly && persistable && !persistent && last === 'persistent') persistent = true;
+    else if (!isOnly && limit === null && isLimitModifier(last)) limit = last;
     else break;
     end--;
   }
