@@ -58,7 +58,7 @@ export interface AuditRecord {
   };
   readonly governance: {
     readonly guard_rails_applied: readonly string[];
-    /** `exceeded`: a budget stopped it. `within`: the run told what it cost, and none did. */
+    /** `exceeded`: a budget stopped it. `within`: it had a budget, and kept it. Null where there is none. */
     readonly budget_status: 'exceeded' | 'within' | null;
     readonly access_decision: 'allowed' | 'refused';
     readonly reason_code: string | null;
@@ -114,7 +114,6 @@ const RAILS: Readonly<Record<string, string>> = {
   'run.judged': 'evidence',
   'run.evidence': 'evidence',
   'run.checkpoint': 'checkpoint',
-  'run.enforced': 'access',
   'run.damaged': 'access',
   'rollback.initiated': 'rollback',
   'session.rolledback': 'rollback',
@@ -142,9 +141,17 @@ type Detail = Readonly<Record<string, unknown>>;
 
 function railsOf({ type, detail = {} }: Event, code: unknown): string[] {
   const rails = [RAILS[type], typeof code === 'string' ? RAILS_OF_CODES[code] : undefined];
-  if (type === 'run.enforced' && detail['network'] !== undefined) rails.push('network');
-  if (type === 'run.enforced' && detail['sandbox'] && detail['sandbox'] !== 'none') rails.push('sandbox');
+  if (type === 'run.enforced') rails.push(...enforcedRails(detail));
   return [...new Set(rails)].filter((rail) => rail !== undefined);
+}
+
+/** Only what holds on this machine: without a sandbox, the access that the agent's own program enforces. */
+function enforcedRails({ sandbox, network, by, missing }: Detail): string[] {
+  const isSandboxed = typeof sandbox === 'string' && sandbox !== 'none';
+  const isMissing = (rail: string): boolean =>
+    Array.isArray(missing) && missing.some((text) => typeof text === 'string' && text.startsWith(rail));
+  if (!isSandboxed) return Array.isArray(by) && by.length > 0 ? ['access'] : [];
+  return ['access', ...(network === undefined || isMissing('network') ? [] : ['network']), 'sandbox'];
 }
 
 const some = (list: unknown, is: (item: Detail) => boolean): boolean =>
@@ -163,9 +170,9 @@ function codeOf({ type, detail = {} }: Event): unknown {
   return detail['code'];
 }
 
-function budgetOf({ type, detail = {} }: Event, code: unknown): 'exceeded' | 'within' | null {
+function budgetOf({ type, detail = {} }: Event, code: unknown, hasBudget: boolean): 'exceeded' | 'within' | null {
   if (code === 'E_COST_LIMIT_EXCEEDED') return 'exceeded';
-  return type === 'run.reported' && detail['cost'] !== undefined ? 'within' : null;
+  return hasBudget && type === 'run.reported' && detail['cost'] !== undefined ? 'within' : null;
 }
 
 /** Reads the journal in its order and keeps what later records do not repeat: whose child a task is, and what its run is. */
@@ -177,6 +184,8 @@ export function createAudit(): (record: StoredRecord) => AuditRecord[] {
     string,
     { readonly run: string; readonly provider: string | null; readonly model: string | null }
   >();
+  /** The runs that have a budget. */
+  const budgets = new Set<string>();
   const totals = createTotals();
 
   return (record) => {
@@ -186,6 +195,7 @@ export function createAudit(): (record: StoredRecord) => AuditRecord[] {
     }
     totals.take(record);
     for (const { type, task, run, detail } of record.events) {
+      if (type === 'run.enforced' && run !== undefined && detail?.['budget'] === true) budgets.add(run);
       if (type !== 'run.usage' || task === undefined || run === undefined) continue;
       models.set(task, { run, provider: textOf(detail?.['provider']), model: textOf(detail?.['model']) });
     }
@@ -238,7 +248,7 @@ export function createAudit(): (record: StoredRecord) => AuditRecord[] {
       },
       governance: {
         guard_rails_applied: railsOf(event, code),
-        budget_status: budgetOf(event, code),
+        budget_status: budgetOf(event, code, budgets.has(event.run ?? '')),
         access_decision: isRefusal(event.type) || code === 'E_PERMISSION_DENIED' ? 'refused' : 'allowed',
         reason_code: typeof code === 'string' ? code : null,
       },

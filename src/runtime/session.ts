@@ -1,6 +1,7 @@
 /** A session's final report: folded from the journal whenever it is asked for, and kept in a file when the session ends. */
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { createAudit } from '../core/audit.ts';
 import { createSessionReport, type SessionFinalReport } from '../core/session-report.ts';
 import type { EventQuery, Store } from '../core/store.ts';
 import { readIfThere, replaceFile } from '../process/files.ts';
@@ -22,7 +23,7 @@ export async function sessionReport({
   auditPath,
   now,
 }: SessionOptions): Promise<SessionFinalReport> {
-  const extra = { auditPath: join(dir, auditPath) };
+  const extra = { auditPath: resolve(dir, auditPath) };
   const fold = async (query: EventQuery): Promise<SessionFinalReport> => {
     const report = createSessionReport(session);
     for await (const record of store.eventsAfter(query)) report.take(record);
@@ -31,8 +32,22 @@ export async function sessionReport({
   let tasks = 0;
   for await (const _ of store.tasks({ session })) tasks++;
   const found = await fold({ after: 0, session });
+  await writeAudit(store, session, extra.auditPath);
   // Tasks that were added together with those of another session stand in that session's record.
   return found.totals.tasks === tasks ? found : fold({ after: 0 });
+}
+
+/** The audit trail of a session as a file, a record a line, in the folder that its report names. */
+async function writeAudit(store: Store, session: string, folder: string): Promise<void> {
+  const project = createAudit();
+  const lines: string[] = [];
+  for await (const record of store.eventsAfter({ after: 0 }))
+    for (const audited of project(record)) if (audited.session === session) lines.push(JSON.stringify(audited));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await replaceFile(
+    join(folder, `${session.replace(/[^\w.-]/g, '_')}.jsonl`),
+    lines.map((line) => `${line}\n`).join(''),
+  );
 }
 
 /** Writes down that it has ended, and its report beside. */

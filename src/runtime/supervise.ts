@@ -188,10 +188,14 @@ function tellWhatHolds({ facts, prepared }: Supervision, { surroundings }: Attem
   const { missing, ...enforced } = surroundings.enforced;
   facts.tell('run.enforced', {
     ...enforced,
+    budget: hasBudget(prepared),
     missing: [...missing, ...budgetNotHeld(prepared, surroundings.isMetered)],
   });
   if (estimate !== null) facts.tell('run.estimate', { ...estimate });
 }
+
+const hasBudget = ({ budget, limit }: Supervision['prepared']): boolean =>
+  budget.maxCostUsd !== null || budget.maxTokens !== null || limit !== null;
 
 /** What of the budget cannot be held while the agent works, and why. */
 function budgetNotHeld({ chosen, budget, limit, price }: Supervision['prepared'], isMetered: boolean): string[] {

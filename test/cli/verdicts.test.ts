@@ -1,5 +1,5 @@
 /** What people see of a verdict: the block, the last words of `run`, `task list`, `why`, `report`, `logs --check`, and the exit codes. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -41,6 +41,9 @@ test('a false claim of a plain run is called unverified, and what was found is t
   const report = (await here('report', 's')).out;
   expect(report).toContain('done (unverified)');
   expect(report).toContain(FALSE_WORDS);
+  // The folder that it names is there, with the trail in it.
+  const folder = /\((\/[^)]*audit)\)/.exec(report)?.[1] ?? '';
+  expect(readFileSync(join(folder, 's.jsonl'), 'utf8')).toContain('"TASK_DISPATCHED"');
 });
 
 test('a failed check: exit 3, with its command, exit code and last lines in block and why, and all of it in logs', async () => {

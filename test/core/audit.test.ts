@@ -133,7 +133,7 @@ describe('what running tasks leave in the trail', () => {
       ['access', 'network', 'sandbox'],
       null,
     ],
-    ['run.enforced', { sandbox: null, by: [], missing: ['write paths'], network: 'FULL' }, ['access', 'network'], null],
+    ['run.enforced', { sandbox: 'none', by: [], missing: ['write paths'], network: 'NONE' }, [], null],
     ['run.overdue', { code: 'E_TIMEOUT', message: 'm' }, ['timeout'], 'E_TIMEOUT'],
     ['run.silent', { code: 'E_HEARTBEAT_FAILURE', message: 'm' }, ['heartbeat'], 'E_HEARTBEAT_FAILURE'],
     ['run.checkpoint', { checkpoint: 'C', status: 'PASS' }, ['checkpoint'], null],
@@ -177,8 +177,10 @@ describe('what running tasks leave in the trail', () => {
     const report: TaskMessage = { type: 'run.report', run: RUN, outcome: 'done', cost: { usd: 1 } };
     expect(await last(usage, [report, EMMA])).toMatchObject({
       actor: { name: 'emma', role: 'agent', provider: 'CLAUDE', model: 'm-1-2026' },
-      governance: { budget_status: 'within' },
+      governance: { budget_status: null },
     });
+    const budget = note('run.enforced', { sandbox: 'none', budget: true });
+    expect(await last(budget, usage, [report, EMMA])).toMatchObject({ governance: { budget_status: 'within' } });
     expect(await last([report, EMMA])).toMatchObject({ actor: { provider: null, model: 'm-1' } });
   });
 
