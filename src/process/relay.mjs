@@ -138,9 +138,9 @@ async function forward(asked, answer) {
     answer.writeHead(got.statusCode, kept);
     answer.flushHeaders();
     got.once('error', () => answer.destroy());
-    got.pipe(answer);
+    lead(got, answer);
   });
-  asked.pipe(sent);
+  lead(asked, sent);
 }
 
 /** The program decides how long an answer may take. */
