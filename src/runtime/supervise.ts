@@ -8,7 +8,7 @@ import { recordClaim } from './claims.ts';
 import { lookBefore, type Seen } from './evidence/artifacts.ts';
 import { checksFor } from './evidence/checks-for.ts';
 import type { Evidence, Finding } from './evidence/claim.ts';
-import { earlierChanges, recordChanges, watchRun } from './evidence/run-changes.ts';
+import { earlierChanges, isEarlierKnown, recordChanges, watchRun } from './evidence/run-changes.ts';
 import { weigh } from './evidence/weigh.ts';
 import type { Heard } from './hearing.ts';
 import { type Phased, workThroughPhases } from './phase-work.ts';
@@ -112,6 +112,7 @@ async function judged(
   }
 
   live.update({ state: 'checking' });
+  const history = await host.store.history(task.id);
   let evidence: Evidence;
   try {
     evidence = await weigh({
@@ -126,7 +127,8 @@ async function judged(
       roots: [ready.workspace, ...ready.writePaths],
       damage,
       changes,
-      earlier: earlierChanges(await host.store.history(task.id), run.id),
+      earlier: earlierChanges(history, run.id),
+      isEarlierKnown: isEarlierKnown(history),
       mayWrite: ready.writePaths.length > 0,
     });
   } catch (cause) {

@@ -17,7 +17,7 @@ import { claimedBefore } from '../run-result.ts';
 import type { Checker } from './checks.ts';
 import { checksFor } from './checks-for.ts';
 import type { Finding } from './claim.ts';
-import { earlierChanges } from './run-changes.ts';
+import { earlierChanges, isEarlierKnown } from './run-changes.ts';
 import { type CheckpointState, weigh } from './weigh.ts';
 
 export type Found = Pick<Finding, 'message'> & { readonly code: string };
@@ -63,6 +63,7 @@ export async function lookAgain(
         changes: null,
         // With what this run itself recorded when its agent stopped.
         earlier: earlierChanges(history, null),
+        isEarlierKnown: isEarlierKnown(history),
         mayWrite: prepared.access.writePaths.length > 0,
         checkpoints: await checkpointsNow(message, anew ? [] : history, attempt.checker),
         apart: prepared.ready.apart,

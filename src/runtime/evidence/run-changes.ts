@@ -28,6 +28,10 @@ export async function recordChanges(watch: FileWatch | null, facts: Facts): Prom
   return changes;
 }
 
+/** Whether all runs of the task before this one recorded what they changed. One whose Baton died did not. */
+export const isEarlierKnown = (history: readonly StoredRecord[]): boolean =>
+  !sinceFresh(history).some(({ events }) => events.some(({ type }) => type === 'run.expired'));
+
 /** What other runs of the task changed and left there. */
 export function earlierChanges(history: readonly StoredRecord[], run: string | null): FileChange[] {
   return sinceFresh(history)

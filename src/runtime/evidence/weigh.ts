@@ -43,6 +43,8 @@ interface Question extends Omit<Places, 'isOurs'> {
   readonly changes: FileChanges | null;
   /** What earlier runs of the task changed. */
   readonly earlier: readonly FileChange[];
+  /** False where an earlier run may have changed more: its Baton died. */
+  readonly isEarlierKnown: boolean;
   /** False for a task that may not write: its words are about the work of others. */
   readonly mayWrite: boolean;
 }
@@ -98,6 +100,7 @@ async function weighOutputs(question: Question, weighed: Weighed): Promise<void>
     const real = await resolveIn(workspace, expected.path);
     const isOld =
       check.command === null &&
+      question.isEarlierKnown &&
       compare(before.get(real), (await lookAt([real])).get(real)) === 'UNCHANGED' &&
       !wasChanged(question.earlier, workspace, real);
     if (!check.passed) put(weighed, { what, verdict: 'contradicted', detail: check.finding });
@@ -198,11 +201,18 @@ async function weighCheckFiles(question: Question, { commands, claims, warnings 
 
 /** An agent that says it changed files, in a run that changed none. It may have done so in an earlier run. */
 function weighChanges(
-  { changes, earlier, report, mayWrite }: Question,
+  { changes, earlier, isEarlierKnown, report, mayWrite }: Question,
   artifacts: readonly Artifact[],
   { claims, warnings }: Weighed,
 ): void {
-  if (changes === null || changes.list.length > 0 || earlier.length > 0 || report.outcome === 'failed') return;
+  if (
+    changes === null ||
+    !isEarlierKnown ||
+    changes.list.length > 0 ||
+    earlier.length > 0 ||
+    report.outcome === 'failed'
+  )
+    return;
   // Of a file that git ignores it is not known whether the run made it.
   if (artifacts.some(({ path, hash }) => hash !== null && !changes.isWatched(path))) return;
   const said = claimedChanges(report, mayWrite);
@@ -221,10 +231,10 @@ const wasChanged = (changes: readonly FileChange[], workspace: string, real: str
 };
 
 /** Whether a run of the task changed a file; null where it is not known, as for a file that git ignores. */
-function isOurs({ changes, earlier, workspace }: Question, real: string): boolean | null {
+function isOurs({ changes, earlier, isEarlierKnown, workspace }: Question, real: string): boolean | null {
   if (changes === null) return null;
   if (wasChanged([...changes.list, ...earlier], workspace, real)) return true;
-  return changes.isWatched(belowOf(workspace, real)) ? false : null;
+  return isEarlierKnown && changes.isWatched(belowOf(workspace, real)) ? false : null;
 }
 
 function outcomeClaim(report: Report, verdict: Verdict, { claims, findings, warnings, passed: count }: Weighed): Claim {
