@@ -6,6 +6,7 @@ import { createSessionReport, type SessionFinalReport } from '../core/session-re
 import type { EventQuery, Store } from '../core/store.ts';
 import { readIfThere, replaceFile } from '../process/files.ts';
 import { RUNTIME } from './actor.ts';
+import { writeSessionEvents } from './events/session-events.ts';
 import { reportFile } from './places.ts';
 
 interface SessionOptions {
@@ -61,6 +62,7 @@ export async function endSession(options: SessionOptions): Promise<SessionFinalR
   const path = reportFile(dir, session);
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`);
+  await writeSessionEvents({ store, auditPath: join(dir, options.auditPath), session });
   return report;
 }
 

@@ -1,4 +1,6 @@
 /** The journal as aop2 EVENTs: each of the contract's six, valid by Baton's own schema, and with what was said. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventsOf } from '../../src/core/task-json.ts';
 import { decodeAop2, type EventMessage, fallBack } from '../../src/protocol/aop2/index.ts';
@@ -63,6 +65,11 @@ test('what happens in a session is all six kinds of EVENT, each valid, with its 
   await endSession(options);
 
   const events = await eventsIn(world);
+  // The same stand in the folder of the audit trail.
+  const kept = readFileSync(join(world.dir, 'audit/test-session.events.jsonl'), 'utf8').trim().split('\n');
+  expect(kept.map((line) => [JSON.parse(line).event, JSON.parse(line).extensions.x_event_id])).toEqual(
+    events.map((one) => [one.event, one.extensions?.['x_event_id']]),
+  );
   const of = (kind: string): EventMessage[] => events.filter((one) => one.event === kind);
   expect(of('HEARTBEAT').length).toBeGreaterThan(2);
   expect(of('HEARTBEAT').at(-1)).toMatchObject({

@@ -435,3 +435,15 @@ describe('what the output protocol keeps out of a block', () => {
     expect(found.told('protocol.message.warning')).toEqual([]);
   });
 });
+
+test('an artifact outside of where the task may write is told, in the RESPONSE, the journal and the block', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const output_artifacts = [{ type: 'FILE', path: '/etc/hostname', status: 'CREATED' }];
+  emma(world, print(response({ execution_summary: { summary: 'Made it.', actions: ['made it'], output_artifacts } })));
+  const ran = await world.run(forEmma(world));
+  const words = 'the agent says that it made /etc/hostname; it is outside of where the task may write';
+  expect(ran.last.response.execution_summary?.warnings?.join()).toContain(words);
+  expect(JSON.stringify(ran.told('run.evidence'))).toContain(words);
+  expect(ran.last.block).toContain('made /etc/hostname');
+  expect(ran.task.verdict).toBe('unverified');
+});

@@ -48,14 +48,16 @@ async function lookAtClaimed({ workspace, roots, apart }: Places, path: string):
   return { real, look: (await lookAt([real], apart)).get(real) ?? NOTHING_THERE };
 }
 
+/** Nobody looks there, and nothing was to be made there. */
+export const OUTSIDE = 'it is outside of where the task may write';
+
 /** Every claimed artifact against the file: that it is there, its hash, its size. Only a false claim contradicts. */
 export async function weighArtifacts(places: Places, { artifacts }: Report): Promise<Claim[]> {
   const claims: Claim[] = [];
   for (const artifact of artifacts) {
     const found = await lookAtClaimed(places, artifact.path);
     const what = `artifact ${artifact.path}`;
-    if (found === null)
-      claims.push({ what, verdict: 'unverified', detail: 'it is outside of where the task may write' });
+    if (found === null) claims.push({ what, verdict: 'unverified', detail: OUTSIDE });
     else claims.push({ what, ...weighArtifact(artifact, found.look, places.isOurs(found.real)) });
   }
   return claims;

@@ -12,7 +12,7 @@ import { compare, lookAt } from '../../workspace/artifacts.ts';
 import type { FileChange, FileChanges } from '../../workspace/file-changes.ts';
 import { resolveIn } from '../../workspace/paths.ts';
 import type { TaskCheck } from '../tasks/order.ts';
-import { artifactsOf, type Places, type Seen, weighArtifacts } from './artifacts.ts';
+import { artifactsOf, OUTSIDE, type Places, type Seen, weighArtifacts } from './artifacts.ts';
 import { changedCheckFiles } from './check-files.ts';
 import type { Check, Checker } from './checks.ts';
 import type { Claim, Evidence, Finding } from './claim.ts';
@@ -67,7 +67,11 @@ export async function weigh(question: Question): Promise<Evidence> {
   const isPartial = weighCheckpoints(question, weighed);
   for (const check of question.checks) await weighCheck(question.checker, check, weighed);
   const artifacts = await artifactsOf(places, message, report, before);
-  for (const claim of await weighArtifacts(places, report)) put(weighed, claim);
+  for (const claim of await weighArtifacts(places, report)) {
+    put(weighed, claim);
+    const message = `the agent says that it made ${claim.what.replace(/^artifact /, '')}; ${OUTSIDE}`;
+    if (claim.detail === OUTSIDE) weighed.warnings.push({ code: 'E_PERMISSION_DENIED', message });
+  }
   weighWords(question, weighed);
   weighed.findings.push(...question.damage);
   const isChanged = await weighCheckFiles(question, weighed);
