@@ -153,7 +153,7 @@ test.each(['SIGINT', 'SIGHUP'] as const)('%s ends the agent, and the same comman
   const first = project.run(file);
   await works(first, 'it works', () => alivePids(`sleep\0${name}`).length === 2);
   first.child.kill(signal);
-  expect(await first.ended).toBe(1);
+  expect(await first.ended).toBe(signal === 'SIGINT' ? 130 : 1);
   expect(first.err()).toContain('it goes on with the same command');
   expect(alivePids(name)).toEqual([]);
   expect((await project.look()).task).toMatchObject({ status: 'ready', run: { status: 'expired' } });
