@@ -447,7 +447,10 @@ test('a task that was cancelled when nobody watched over its run: its processes 
   const all: { task: Task; name: string; pid: number }[] = [];
   for (const supervisor of [deadSupervisor(), await liveSupervisor()]) {
     const task = await claimedBy(world, supervisor, parts);
-    await snapshotTask(world.dir, task.id, taskOf(world, parts), { workspace: world.workspace, writePaths: [] });
+    await snapshotTask(world.dir, task.id, taskOf(world, parts), {
+      workspace: world.workspace,
+      writePaths: [world.workspace],
+    });
     const name = newSleep();
     // An orphan: nobody here holds it.
     const env = { PATH: process.env['PATH'], BATON_RUN_MARK: markOf(world.dir, task.run?.id ?? '') };
