@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { AgentSign, TurnRequest } from '../agents/adapter.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Report } from '../core/report.ts';
-import { NOTHING, plus } from '../core/session-fold.ts';
 import { isRunning, type Spent } from '../core/task.ts';
 import type { ProcessMark } from '../process/identity.ts';
 import { newId } from '../process/new-id.ts';
@@ -28,6 +27,7 @@ import type { Phase } from './phases.ts';
 import { logFolder, markOf, openRunFolder } from './places.ts';
 import { usedBy } from './purse.ts';
 import { isReportKind } from './repair-check.ts';
+import { together } from './response/all-attempts.ts';
 import { costIn } from './response/said.ts';
 import { openRunSocket } from './run-socket.ts';
 import { createStopper, type Stop, type Stopper } from './stop.ts';
@@ -437,7 +437,8 @@ async function usedBefore({ host, task }: Supervision): Promise<Spent> {
   const since = usedBy(await host.store.history(task.id), ({ events }) =>
     events.some(({ type, detail }) => type === 'task.fallback' && isCost(detail?.['code'])),
   );
-  return [...since.values()].reduce(plus, NOTHING);
+  const { knownUsd: usd, tokensInput, tokensOutput } = together([...since.values()]);
+  return { usd, tokensInput, tokensOutput };
 }
 
 /** A sentence where all runs of the session together have used what config gives them. */

@@ -13,6 +13,7 @@ import { NOTHING_USED } from './meter.ts';
 import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { usedBy } from './purse.ts';
+import { earlierAttempts } from './response/all-attempts.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
 import { claimedBefore } from './run-result.ts';
 import { scratchOf } from './type-files.ts';
@@ -57,7 +58,8 @@ async function factsLeft(host: Host, task: Task, run: Run, folder: string): Prom
     lastText: isPlain ? await endOf(host.dir, join(folder, 'out.log')) : '',
     evidence: evidence ?? null,
     checkpoints: [],
-    used: used === undefined ? NOTHING_USED : { ...NOTHING_USED, ...used },
+    used: used ?? NOTHING_USED,
+    earlier: earlierAttempts(history, task.id, run.id),
     estimatedUsd: null,
     failure:
       report === null

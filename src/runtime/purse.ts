@@ -3,7 +3,7 @@
  * says what a run has used when it has ended, however it ended; until then it is known here, for the runs of this process.
  */
 import type { Store, StoredRecord } from '../core/store.ts';
-import type { Spent } from '../core/task.ts';
+import type { Used } from './meter.ts';
 
 export interface Purses {
   /** What a run has used so far, all together. */
@@ -53,16 +53,18 @@ export async function sessionLimit(store: Store, purses: Purses, session: string
 export function usedBy(
   history: readonly StoredRecord[],
   isNew: (record: StoredRecord) => boolean = () => false,
-): ReadonlyMap<string, Spent> {
-  const used = new Map<string, Spent>();
+): ReadonlyMap<string, Used> {
+  const used = new Map<string, Used>();
   for (const record of history) {
     for (const { type, run, detail } of record.events) {
       if (type !== 'run.usage' || run === undefined) continue;
       const number = (name: string): number => (typeof detail?.[name] === 'number' ? detail[name] : 0);
       used.set(run, {
-        usd: number('usd'),
+        usd: typeof detail?.['usd'] === 'number' ? detail['usd'] : null,
         tokensInput: number('tokensInput'),
         tokensOutput: number('tokensOutput'),
+        estimated: detail?.['estimated'] === true,
+        ...(detail?.['claimed'] === true ? { claimed: true } : {}),
       });
     }
     if (isNew(record)) used.clear();

@@ -119,8 +119,8 @@ export async function recoverRuns(host: Host): Promise<{ readonly runs: string[]
     const result = await withGraph(host, task, run, history, await resultOf(host, task, run));
     // What was measured counts; what its agent says, where nothing was.
     const measured = usedBy(history).get(run.id);
-    const isMeasured = measured !== undefined && measured.usd + measured.tokensInput + measured.tokensOutput > 0;
-    const cost = isMeasured ? measured : (result.cost ?? measured ?? {});
+    const isMeasured = measured !== undefined && (measured.usd ?? 0) + measured.tokensInput + measured.tokensOutput > 0;
+    const cost = isMeasured ? amountOf(measured) : (result.cost ?? {});
     if (!isMeasured && result.cost !== undefined) facts.tell('run.usage', { ...result.cost, claimed: true });
     await facts.written();
     const answer = await host.store.send({

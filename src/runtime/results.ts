@@ -14,6 +14,7 @@ import type { Claim, Evidence } from './evidence/claim.ts';
 import { lastWords } from './last-words.ts';
 import type { Used } from './meter.ts';
 import { actionsOf } from './response/actions.ts';
+import { type EarlierAttempts, together } from './response/all-attempts.ts';
 import { keepCheckpoints, keepCost, keepExtensions, keepMessage, keepSummaryExtensions } from './response/keep.ts';
 import type { SaidError } from './response/said.ts';
 import { typeFileOf, writeTypeFile } from './type-files.ts';
@@ -39,6 +40,8 @@ export interface RunFacts {
   readonly evidence: Evidence | null;
   readonly checkpoints: readonly CheckpointResult[];
   readonly used: Used;
+  /** The attempts before it; null or left out where it is the first. */
+  readonly earlier?: EarlierAttempts | null;
   readonly estimatedUsd: number | null;
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** A checkpoint has said ABORT. */
@@ -64,9 +67,10 @@ function outcomeOf({ task, report, evidence }: RunFacts): Outcome {
 
 /** The report as Baton bears it out. */
 function reportOf(facts: RunFacts): Report {
-  const { message, task, chosen, report, evidence, used, failure, warnings, startedAt, endedAt } = facts;
+  const { message, task, chosen, report, evidence, failure, warnings, endedAt } = facts;
   const outcome = outcomeOf(facts);
   const said = report ?? emptyReport(outcome, facts.lastText);
+  const { usd, tokensInput, tokensOutput } = together([...(facts.earlier?.used ?? []), facts.used]);
   const errors = [...(failure === null ? [] : [`${failure.code}: ${failure.message}`]), ...findings(evidence)];
   return {
     ...said,
@@ -76,7 +80,7 @@ function reportOf(facts: RunFacts): Report {
     sessionId: task.session,
     taskId: message.task.task_id,
     agent: { name: chosen.name, provider: chosen.provider, model: chosen.model ?? 'default' },
-    startedAt: isoTime(startedAt),
+    startedAt: isoTime(startOf(facts)),
     completedAt: isoTime(endedAt),
     // What Baton has not seen itself is a claim, and told as one.
     artifacts: evidence?.artifacts ?? [],
@@ -84,9 +88,13 @@ function reportOf(facts: RunFacts): Report {
     actions: said.actions.length > 0 ? said.actions : actionsOf(happened(facts)),
     errors: [...said.errors, ...errors],
     warnings: [...said.warnings, ...warnings, ...(evidence?.warnings ?? []).map(told)],
-    cost: { usd: used.usd, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput },
+    cost: { usd, tokensInput, tokensOutput },
   };
 }
+
+/** When the first attempt began. */
+const startOf = ({ earlier = null, startedAt }: RunFacts): number =>
+  Math.min(earlier?.startedAt ?? startedAt, startedAt);
 
 const happened = (facts: RunFacts): Parameters<typeof actionsOf>[0] => ({
   agent: facts.chosen.name,
@@ -135,7 +143,7 @@ function summaryOf(facts: RunFacts, said: Report, outcome: Outcome): string {
 }
 
 export function responseOf(facts: RunFacts): Response {
-  const { run, task, used, checkpoints, failure, evidence, estimatedUsd, startedAt, endedAt } = facts;
+  const { run, task, checkpoints, failure, evidence } = facts;
   const claims = claimsWithin(evidence?.claims ?? []);
   const said = facts.said ?? null;
   const results = checkpointsWithin(keepCheckpoints(checkpoints, said));
@@ -156,13 +164,8 @@ export function responseOf(facts: RunFacts): Response {
     execution_summary: { ...response.execution_summary, ...summaryExtensions },
     ...(results.length === 0 ? {} : { checkpoint_results: [...results] }),
     error_details: wrong === null ? null : { code: wrong.code, message: shorten(wrong.message, 10_000) },
-    timing: {
-      started_at: isoTime(startedAt),
-      completed_at: isoTime(endedAt),
-      duration_seconds: Math.round(endedAt - startedAt) / 1000,
-      retries_attempted: Math.max(0, run.attempt - 1),
-    },
-    cost_tracking: keepCost(used, estimatedUsd, said),
+    timing: timingOf(facts),
+    cost_tracking: keepCost(facts, said),
     progress_log: progressLog(facts),
     extensions: keepExtensions(
       {
@@ -175,6 +178,22 @@ export function responseOf(facts: RunFacts): Response {
       },
       said,
     ),
+  };
+}
+
+/** Of all attempts together, with the last one's own beside it. */
+function timingOf(facts: RunFacts): Response['timing'] {
+  const { run, earlier = null, startedAt, endedAt } = facts;
+  const secondsFrom = (start: number): number => Math.round(endedAt - start) / 1000;
+  return {
+    started_at: isoTime(startOf(facts)),
+    completed_at: isoTime(endedAt),
+    duration_seconds: secondsFrom(startOf(facts)),
+    // What was done again within a run counts as a retry; after a person's retry the attempts of a run count from one.
+    retries_attempted: Math.max(0, run.attempt - 1, earlier?.count ?? 0),
+    ...(earlier === null
+      ? {}
+      : { extensions: { x_attempt: { started_at: isoTime(startedAt), duration_seconds: secondsFrom(startedAt) } } }),
   };
 }
 

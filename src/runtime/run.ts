@@ -15,6 +15,7 @@ import { NOTHING_USED } from './meter.ts';
 import { countOutput } from './output-counts.ts';
 import { logFolder } from './places.ts';
 import { prepare } from './prepare.ts';
+import { earlierAttempts } from './response/all-attempts.ts';
 import { blockOf, type RunFacts, responseOf, writeResults } from './results.ts';
 import { withChanges } from './run-changes.ts';
 import { NOTHING_SAID } from './said-graph.ts';
@@ -82,6 +83,7 @@ export async function runTask(
   const settled = await settle(host, task, run, facts, live, work, where);
   const { task: after, evidence, graphWords } = settled;
   onSettled?.();
+  const earlier = after.runs > 1 ? earlierAttempts(await host.store.history(task.id), task.id, run.id) : null;
   const finished: RunFacts = {
     ...work.told,
     evidence,
@@ -91,6 +93,7 @@ export async function runTask(
     message,
     task: after,
     run,
+    earlier,
     startedAt,
     endedAt: host.now(),
     folder,

@@ -158,6 +158,55 @@ describe('what a RESPONSE says that it cost', () => {
   });
 });
 
+describe('the RESPONSE of a task that was tried more than once', () => {
+  test('has cost and time of all attempts, and those of the last beside them', async () => {
+    const world = await makeWorld({ config: EMMA });
+    const [first, second] = [
+      { actual_cost_usd: 0.5, tokens_input: 100, tokens_output: 20 },
+      { actual_cost_usd: 0.25, tokens_input: 10, tokens_output: 2 },
+    ];
+    emma(
+      world,
+      `if [ $BATON_ATTEMPT = 1 ]; then ${print(response({ ...failure('E_TIMEOUT'), cost_tracking: first }))}\nexit 0; fi`,
+      print(response({ cost_tracking: second })),
+    );
+    const ran = await world.run(forEmma(world, { policy: NOW_AGAIN }));
+    expect(ran.task).toMatchObject({ status: 'done', attempts: 2 });
+    const [before, after] = ran.results.map((result) => result.response);
+    expect(before?.cost_tracking).toEqual(first);
+    expect(after?.cost_tracking).toEqual({
+      actual_cost_usd: 0.75,
+      tokens_input: 110,
+      tokens_output: 22,
+      extensions: { x_attempt_cost: second },
+    });
+    const [early, late] = [before?.timing, after?.timing];
+    const began = Date.parse(late?.started_at ?? '');
+    expect(began).toBeLessThanOrEqual(Date.parse(early?.started_at ?? ''));
+    expect(late?.duration_seconds).toBe((Date.parse(late?.completed_at ?? '') - began) / 1000);
+    expect(late?.retries_attempted).toBe(1);
+    expect(late?.extensions?.['x_attempt']).toMatchObject({ started_at: expect.any(String) });
+    expect(JSON.stringify(late?.extensions)).not.toContain(late?.started_at);
+    expect(decodeAop2({ ...after }, JSON.stringify(after)).valid).toBe(true);
+    expect(ran.last.block).toContain(`START] ${late?.started_at}`);
+  });
+  test('a model whose dollars nobody knows makes the sum unknown; what is known stands beside it', async () => {
+    const world = await makeWorld({ config: EMMA });
+    fakeCli(world, 'codex', codex(reportText(), { input: 7, output: 3 }));
+    const other = { provider: 'CODEX', model: 'gpt-x', fallback_trigger: 'TIMEOUT' } as const;
+    const cost_tracking = { actual_cost_usd: 0.5, tokens_input: 100, tokens_output: 20 };
+    emma(world, print(response({ ...failure('E_TIMEOUT'), cost_tracking })));
+    const ran = await world.run(forEmma(world, { policy: { alternative_models: [other] } }));
+    expect(ran.task.status).toBe('done');
+    const own = { tokens_input: 7, tokens_output: 3 };
+    expect(ran.last.response.cost_tracking).toEqual({
+      tokens_input: 107,
+      tokens_output: 23,
+      extensions: { x_attempt_cost: own, x_known_usd: 0.5 },
+    });
+  });
+});
+
 describe('the error that a RESPONSE names decides what comes next', () => {
   test.each(['E_AGENT_NOT_FOUND', 'E_MODEL_UNAVAILABLE', 'E_CREDENTIALS', 'E_PERMISSION_DENIED'])(
     '%s is not tried again',

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ResponseMessage } from '../../protocol/aop2/schema.ts';
 import { shorten } from '../../protocol/text/shorten.ts';
 import type { Used } from '../meter.ts';
+import { type EarlierAttempts, together } from './all-attempts.ts';
 
 type CheckpointResult = NonNullable<ResponseMessage['checkpoint_results']>[number];
 type Extensions = NonNullable<ResponseMessage['extensions']>;
@@ -73,23 +74,48 @@ export const keepMessage = (own: string, said: string | null | undefined): strin
     ? own
     : `${own} The agent says: ${shorten(said.trim(), WORDS)}`;
 
-/** What was used, and what the agent says that it used where that differs. */
-export function keepCost(used: Used, estimatedUsd: number | null, said: ResponseMessage | null): Cost {
+interface Paid {
+  readonly used: Used;
+  readonly estimatedUsd: number | null;
+  readonly earlier?: EarlierAttempts | null;
+}
+
+/** What all attempts used; the last one's own, and what its agent says that it used where that differs, are in the extensions. */
+export function keepCost({ used, estimatedUsd, earlier = null }: Paid, said: ResponseMessage | null): Cost {
   const claim = said?.cost_tracking;
-  const estimate = estimatedUsd ?? claim?.estimated_cost_usd;
+  const estimate = estimatedUsd ?? claim?.estimated_cost_usd ?? null;
+  const own = costOf([used], estimate, claim);
+  const isKnown = claim === undefined || isSaidBy(own, claim);
+  const claimed = isKnown || !isWithin(claim, MOST_OF_CHECKPOINT) ? {} : { x_claimed: claim };
+  const all = [...(earlier?.used ?? []), used];
+  const expected = earlier?.estimatedUsd == null ? estimate : earlier.estimatedUsd + (estimate ?? 0);
+  const { usd, knownUsd } = together(all);
+  const extensions = {
+    ...(earlier === null ? {} : { x_attempt_cost: own }),
+    ...(usd === null && knownUsd > 0 ? { x_known_usd: knownUsd } : {}),
+    ...claimed,
+  };
+  const cost = earlier === null ? own : costOf(all, expected, claim);
+  return Object.keys(extensions).length === 0 ? cost : { ...cost, extensions };
+}
+
+/** @param attempts the last one is that of which the claim is */
+function costOf(attempts: readonly Used[], estimate: number | null, claim: Cost | undefined): Cost {
+  const last = attempts.at(-1) as Used;
+  const { usd, tokensInput, tokensOutput } = together(attempts);
   // Its own estimate is the only number there is, and it says so.
-  const isOnlyEstimate = used.claimed === true && used.estimated && claim?.actual_cost_usd === undefined;
-  const tier = used.estimated && !isOnlyEstimate ? 'estimated from config prices' : claim?.model_pricing_tier;
-  const cost = {
-    ...(estimate === undefined ? {} : { estimated_cost_usd: estimate }),
-    ...(used.usd === null || (isOnlyEstimate && used.usd === estimate) ? {} : { actual_cost_usd: used.usd }),
-    tokens_input: used.tokensInput,
-    tokens_output: used.tokensOutput,
+  const isOnlyEstimate = last.claimed === true && last.estimated && claim?.actual_cost_usd === undefined;
+  const isReckoned =
+    (last.estimated && !isOnlyEstimate) ||
+    attempts.slice(0, -1).some(({ estimated, claimed }) => estimated && claimed !== true);
+  const tier = isReckoned ? 'estimated from config prices' : claim?.model_pricing_tier;
+  return {
+    ...(estimate === null ? {} : { estimated_cost_usd: estimate }),
+    ...(usd === null || (isOnlyEstimate && usd === estimate) ? {} : { actual_cost_usd: usd }),
+    tokens_input: tokensInput,
+    tokens_output: tokensOutput,
     ...(tier === undefined ? {} : { model_pricing_tier: tier }),
   };
-  if (claim === undefined || isSaidBy(cost, claim)) return cost;
-  const kept = { x_claimed: claim };
-  return isWithin(kept, MOST_OF_CHECKPOINT) ? { ...cost, extensions: kept } : cost;
 }
 
 const isSaidBy = (cost: Cost, claim: Cost): boolean =>

@@ -57,7 +57,7 @@ export async function beyondReport(
 async function unmeasured({ store }: Parts, task: Task, cost: SaidCost | null): Promise<SaidCost | null> {
   if (cost === null || task.run === null || task.run.status === 'running') return cost;
   const used = usedBy(await store.history(task.id)).get(task.run.id);
-  return used === undefined || used.usd + used.tokensInput + used.tokensOutput === 0 ? cost : null;
+  return used === undefined || (used.usd ?? 0) + used.tokensInput + used.tokensOutput === 0 ? cost : null;
 }
 
 function overBudget(order: TaskMessage, task: Task, cost: SaidCost): string | null {
