@@ -1,6 +1,9 @@
 /** `baton check`: every message in a text, and what is wrong with it. */
+import { isoTime } from '../core/time.ts';
 import { createDetector, type Found } from '../protocol/detect.ts';
 import { stripControls } from '../protocol/text/clean.ts';
+import { isTask } from '../runtime/new-tasks.ts';
+import { fallbackWords, repairing } from '../runtime/tasks/version-fallback.ts';
 import type { Globals } from './globals.ts';
 import { print, printJson, readInput, STDIN } from './io.ts';
 import { bold, dim, green, red, yellow } from './style.ts';
@@ -28,12 +31,21 @@ export async function detectIn(file: string): Promise<Found[]> {
   return found.sort((a, b) => a.line - b.line);
 }
 
-function describe({ dialect, kind, valid, problems, line, file }: Found & { file?: string }): string {
+function describe(message: Found & { file?: string }): string {
+  const { dialect, kind, valid, problems, line, file } = message;
   const where = dim(`${file === undefined ? '' : `${file}:`}${line}`);
   const what = bold(kind === null ? dialect : `${dialect} ${stripControls(kind)}`);
-  const lines = problems.map(({ severity, code, path, message }) => {
+  const lines = problems.map(({ severity, code, path, message: sentence }) => {
     const mark = severity === 'error' ? red('error') : yellow('warning');
-    return `  ${mark} ${path === '' ? '' : `${stripControls(path)}: `}${stripControls(message)} ${dim(code)}`;
+    return `  ${mark} ${path === '' ? '' : `${stripControls(path)}: `}${stripControls(sentence)} ${dim(code)}`;
   });
-  return [`${valid ? green('valid') : red('invalid')} ${what} ${where}`, ...lines].join('\n');
+  return [`${valid ? green('valid') : red('invalid')} ${what} ${where}`, ...lines, ...taken(message)].join('\n');
+}
+
+/** What would become of a TASK that is not valid. */
+function taken(message: Found): readonly string[] {
+  if (message.valid || !isTask(message)) return [];
+  const repaired = repairing({ workspace: process.cwd(), now: isoTime(Date.now()) })(message);
+  if (repaired !== null) return [`  ${dim('note')} ${stripControls(fallbackWords(repaired) ?? '')}`];
+  return message.kind === 'TASK' ? [`  ${dim('note')} such a TASK is refused, not repaired`] : [];
 }

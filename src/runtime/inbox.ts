@@ -4,11 +4,11 @@
  */
 
 import { mkdirSync, type Stats, watch } from 'node:fs';
-import { lstat, mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { isRunning } from '../core/task.ts';
-import { replaceFile } from '../process/files.ts';
+import { replaceWith } from '../process/files.ts';
 import { isAlive } from '../process/identity.ts';
 import { newId } from '../process/new-id.ts';
 import { LIMITS } from '../protocol/aof/schema.ts';
@@ -189,8 +189,12 @@ async function put(host: Host, path: string, name: string, reason: string | null
   const free = await freeName(folder, name);
   await rename(path, join(folder, free));
   if (reason === null) return;
-  // Whole at once: other programs wait for it.
-  await replaceFile(join(folder, `${free}.reason`), `${reason}\n`);
+  // Other programs wait for it: it is written elsewhere and comes whole.
+  await replaceWith(
+    join(folder, `${free}.reason`),
+    (aside) => writeFile(aside, `${reason}\n`, { flag: 'wx', mode: 0o600 }),
+    join(inboxFolder(host.dir), `.reason.${newId()}`),
+  );
   host.warn(`inbox/${name} was refused: ${reason}`);
   if (!isNew && !reason.startsWith('expected a file')) return;
   await host.store.send({

@@ -56,7 +56,9 @@ export function tasksOfMessages(messages: readonly TaskMessage[]): NewTask[] {
   return messages.map((message, i) => ({ ...ofMessage(message), ...placed[i] }));
 }
 
-const isTask = ({ dialect, kind }: Found): boolean => dialect === 'aop2' && (kind === 'TASK' || kind === null);
+/** Also one that does not say what it is: where it has something to do it may be taken for one. */
+export const isTask = ({ dialect, kind }: Pick<Found, 'dialect' | 'kind'>): boolean =>
+  dialect === 'aop2' && (kind === 'TASK' || kind === null);
 
 const withText = (tasks: readonly NewTask[], name: string, text: string): NewTask[] =>
   tasks.map((task) => ({ ...task, texts: { ...task.texts, [name]: text } }));

@@ -178,15 +178,21 @@ async function addChild(
   return accepted(id, [...committed(answer), ...received]);
 }
 
+interface Made {
+  readonly answer: Exclude<Answer, { kind: 'refused' }>;
+  readonly warnings: readonly string[];
+  readonly noted: readonly string[];
+}
+
 /** Makes one task of a message. A refusal, by the checks or by the laws, is an answer and not an error. */
 async function madeOne(
   options: RouterOptions,
   item: NewTask,
   create: CreateOptions,
-): Promise<{ readonly answer: Exclude<Answer, { kind: 'refused' }> } | { readonly refusal: Refusal }> {
+): Promise<Made | { readonly refusal: Refusal }> {
   try {
-    const { answer } = await createTasks(options, [item], create);
-    return answer.kind === 'refused' ? { refusal: answer.refusal } : { answer };
+    const { answer, ...more } = await createTasks(options, [item], create);
+    return answer.kind === 'refused' ? { refusal: answer.refusal } : { answer, ...more };
   } catch (cause) {
     if (!(cause instanceof BatonError)) throw cause;
     return { refusal: no(cause.code, cause.message, cause.hint) };
@@ -407,7 +413,7 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
         return refuseTask(options, said, parent, no('E_PERMISSION_DENIED', `${name} is refused: ${beyond}`));
     }
   }
-  const beyond = parent === undefined && sender.channel === 'inbox' ? beyondDefault(options, message) : null;
+  const beyond = sender.channel === 'inbox' ? beyondDefault(options, asked) : null;
   if (beyond !== null) {
     const refusal = no(
       'E_PERMISSION_DENIED',
@@ -425,10 +431,11 @@ export async function takeTask(options: RouterOptions, said: Said, own: Task | n
   const item = { ...rest, session, ...(parent === undefined ? {} : { parentId: parent.id }) };
   const created = await madeOne(options, item, { by: sender.actor, speaker: sender.agent });
   if ('refusal' in created) return refuseTask(options, said, parent, created.refusal);
-  const { answer } = created;
+  const { answer, warnings, noted } = created;
   const id = answer.tasks[0]?.id ?? null;
   const received = await note(options, said, RECEIVED, id === null ? {} : { task: id }, originOf(said));
-  return accepted(id, [...committed(answer), ...received]);
+  const reason = warnings.length === 0 ? null : warnings.join('; ');
+  return accepted(id, [...committed(answer), ...noted, ...received], reason);
 }
 
 /** Who put a file into the inbox cannot be seen, so its task gets at most what a task without a word about access gets. Null where it asks for no more. */

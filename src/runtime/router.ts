@@ -15,6 +15,7 @@ import { ownerOfHead } from '../protocol/dialects.ts';
 import type { Message } from '../protocol/message.ts';
 import type { Router, Sender } from './doors.ts';
 import { PRINTED } from './hearing.ts';
+import { isTask } from './new-tasks.ts';
 import { isSignOfLife, type Told, takeEvent, takeSign } from './route-event.ts';
 import { keyOfHandoff, takeHandoff, takeHandoffAnswer, takeTask } from './route-handoff.ts';
 import { type Bodies, createBodies, takeNews } from './route-news.ts';
@@ -92,9 +93,9 @@ export function createRouter(options: RouterOptions): CodedRouter {
 
 /** A TASK that does not fit its schema is taken for the one that it falls back to, as at every other interface. */
 function repaired({ workspace, dir, now }: RouterOptions, { message, sender }: Said): Said | null {
-  if (message.dialect !== 'aop2' || message.kind !== 'TASK') return null;
+  if (!isTask(message)) return null;
   const value = repairing({ workspace: workspace ?? dir ?? process.cwd(), now: isoTime(now()) })(message);
-  return value === null ? null : { message: { ...message, valid: true, value }, sender };
+  return value === null ? null : { message: { ...message, kind: 'TASK', valid: true, value }, sender };
 }
 
 /** Begins like one of ours and never ends: whoever sent it thinks that it was heard. */

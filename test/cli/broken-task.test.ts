@@ -61,7 +61,8 @@ test('run, task add and send hold it to the same evidence, and say what was lost
   expect([ran.exit, ran.err]).toEqual([3, expect.stringContaining(`without ${LOST.join(', ')}`)]);
   const added = await here(['task', 'add', '-'], broken('T-ADD'));
   expect([added.exit, added.err]).toEqual([0, expect.stringContaining(`without ${LOST.join(', ')}`)]);
-  expect((await here(['send', '-'], broken('T-SEND'))).exit).toBe(0);
+  const sent = await here(['send', '-'], broken('T-SEND'));
+  expect([sent.exit, sent.out]).toEqual([0, expect.stringContaining(`without ${LOST.join(', ')}`)]);
   await here(['work', '--until-empty']);
   for (const id of ['T-RUN', 'T-ADD', 'T-SEND']) {
     const { status, events, cause } = await show(id);
@@ -79,6 +80,12 @@ test('run, task add and send hold it to the same evidence, and say what was lost
 test('prompt shows it as it would be run; limits that cannot be read refuse it everywhere', async () => {
   const shown = await here(['prompt', '-'], broken('T'));
   expect([shown.exit, shown.out]).toEqual([0, expect.stringContaining('out.txt')]);
+  const checked = await here(['check', '-'], broken('T'));
+  expect([checked.exit, checked.out]).toEqual([
+    1,
+    expect.stringMatching(/error \/task\/priority: [\s\S]*note the TASK T does not fit/),
+  ]);
+  expect(checked.out).toContain(`it is run as a prompt, without ${LOST.join(', ')}`);
   const bad = broken('T', { budgets: { max_cost_usd: 'two' } });
   for (const args of [
     ['run', '-'],
@@ -87,6 +94,7 @@ test('prompt shows it as it would be run; limits that cannot be read refuse it e
     ['check', '-'],
   ])
     expect([args, (await here(args, bad)).exit]).toEqual([args, 1]);
+  expect((await here(['check', '-'], bad)).out).toContain('note such a TASK is refused');
   expect((await here(['send', '-'], bad)).exit).toBe(3);
   expect((await here(['task', 'list', '--json'])).out).toBe('[]\n');
 });

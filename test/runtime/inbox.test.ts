@@ -1,5 +1,5 @@
 /** Files in the inbox that are in the way: none keeps the others waiting, and none is lost. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import type { Host } from '../../src/runtime/host.ts';
 import { watchInbox } from '../../src/runtime/inbox.ts';
 import { aof } from './messages.ts';
 import { EMMA } from './small-agents.ts';
-import { makeWorld, taskOf, type World } from './world.ts';
+import { makeWorld, taskOf, until, type World } from './world.ts';
 
 async function inboxOf(world: World): Promise<{ id: string; put: (path: string, text: string) => void; at: string }> {
   const [task] = await world.add(taskOf(world, { agent: 'emma', objective: 'Make it so.' }));
@@ -81,4 +81,44 @@ test('a TASK in a file gets at most the access that a task without a word about 
   );
   expect(readFileSync(join(at, 'rejected/home.json.reason'), 'utf8')).toContain(world.home);
   expect(readdirSync(join(at, 'rejected')).filter((name) => name.endsWith('.json'))).toHaveLength(4);
+});
+
+test('nor does one that is a part of another task, or that has a mistake in it; what the mistake cost is recorded', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const { id, put, at } = await inboxOf(world);
+  const dropped = (task: object, more: object = {}): string => {
+    const message = taskOf(world, { agent: 'emma' });
+    return JSON.stringify({ ...message, ...more, task: { ...message.task, ...task } });
+  };
+  const full = { access: { network: 'FULL' } };
+  put('child.json', dropped({ parent_task_id: id, ...full }));
+  put('broken.json', dropped({ priority: 'HIHG', ...full }));
+  put('elsewhere.json', dropped({ priority: 'HIHG', environment: { workspace_root: world.home } }));
+  put('usual.json', dropped({ priority: 'HIHG', expected_outputs: [{ path: 'out.txt' }], task_id: 'T-USUAL' }));
+  await look(world.host, at);
+  expect(readdirSync(join(at, 'done'))).toEqual(['usual.json']);
+  const reason = (name: string): string => readFileSync(join(at, 'rejected', `${name}.json.reason`), 'utf8');
+  for (const name of ['child', 'broken']) expect(reason(name)).toContain('network FULL, and a file in the inbox');
+  expect(reason('elsewhere')).toContain(world.home);
+  const made = await world.store.find('T-USUAL', 'test-session');
+  const events = (await world.store.history(made?.id ?? '')).flatMap((record) => record.events);
+  expect(events.find(({ type }) => type === 'protocol.version.fallback')?.detail).toMatchObject({
+    lost: ['/task/priority'],
+  });
+  const kept = JSON.parse((await world.store.text(made?.id ?? '', 'inputs/task.json')) ?? '{}');
+  expect(kept.task.expected_outputs).toMatchObject([{ path: 'out.txt' }]);
+});
+
+test('who watches the folder of what was refused sees whole files only', async () => {
+  const world = await makeWorld({ config: EMMA });
+  const { put, at } = await inboxOf(world);
+  mkdirSync(join(at, 'rejected'));
+  const seen = new Set<string | null>();
+  const watcher = watch(join(at, 'rejected'), (_, name) => void seen.add(name));
+  put('prose.txt', 'hello');
+  await look(world.host, at);
+  await until('the reason is seen', () => seen.has('prose.txt.reason'));
+  watcher.close();
+  expect([...seen].sort()).toEqual(['prose.txt', 'prose.txt.reason']);
+  expect(readdirSync(at).sort()).toEqual(['rejected']);
 });

@@ -16,6 +16,8 @@ export interface CreateOptions extends AdmitOptions {
 interface Created {
   readonly answer: Answer;
   readonly warnings: readonly string[];
+  /** Events that were recorded after those of the answer. */
+  readonly noted: readonly string[];
 }
 
 /** All of them or none. Throws what the checks refuse; what the laws refuse is in the answer. */
@@ -30,6 +32,6 @@ export async function createTasks(
     by,
     request: request ?? newId(),
   });
-  if (answer.kind === 'changed') await noteFallbacks(admission.store, answer.tasks, tasks);
-  return { answer, warnings };
+  const noted = answer.kind === 'changed' ? await noteFallbacks(admission.store, answer.tasks, tasks) : [];
+  return { answer, warnings, noted };
 }

@@ -36,12 +36,13 @@ export function fallbackWords(message: TaskMessage): string | null {
   return `the TASK ${message.task.task_id} does not fit its schema (${found['reason']}: ${found['validation_error']}); it is run as a prompt${lost}`;
 }
 
-/** Records the event of the contract for each task whose TASK was repaired. */
+/** Records the event of the contract for each task whose TASK was repaired; returns what was recorded. */
 export async function noteFallbacks(
   store: Pick<Store, 'send'>,
   made: readonly Task[],
   news: readonly NewTask[],
-): Promise<void> {
+): Promise<readonly string[]> {
+  const recorded: string[] = [];
   for (const [i, { texts }] of news.entries()) {
     const envelope = keptEnvelope(texts?.['inputs/task.json'] ?? null);
     const detail = envelope === null ? null : fallbackOf(envelope);
@@ -49,5 +50,7 @@ export async function noteFallbacks(
     if (detail === null || task === undefined) continue;
     const message = { type: 'note' as const, event: 'protocol.version.fallback', task: task.id, detail };
     await store.send({ message, by: RUNTIME });
+    recorded.push(message.event);
   }
+  return recorded;
 }
