@@ -62,6 +62,7 @@ describe('baton why', () => {
   const WhyShape = z.strictObject({
     id: z.string(),
     status: z.enum(TASK_STATUSES),
+    verdict: z.enum(['proven', 'contradicted', 'unverified']).nullable(),
     because: z.array(
       z.strictObject({
         event: z.string(),

@@ -194,12 +194,13 @@ describe('baton task add', () => {
     expect((await list()).length).toBe(2);
   });
 
-  test('an invalid TASK is refused with its first problem, before anything is made', async () => {
-    const broken = example('aop2-task-minimal.json').replace('"LOW"', '"low"');
+  test('a TASK whose limits cannot be read is refused with its first problem, before anything is made', async () => {
+    const whole = JSON.parse(example('aop2-task-minimal.json')) as { task: object };
+    const broken = JSON.stringify({ ...whole, task: { ...whole.task, budgets: { max_cost_usd: 'much' } } });
     expect(await failure(['task', 'add'], broken)).toEqual([
       1,
       'E_SCHEMA_VALIDATION',
-      expect.stringMatching(/^the TASK is not valid at \/task\/complexity: expected one of LOW .*, got "low"$/),
+      expect.stringMatching(/\/task\/budgets\/max_cost_usd: expected a number/),
     ]);
     expect(readdirSync(cwd)).toEqual([]);
   });

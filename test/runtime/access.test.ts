@@ -552,6 +552,7 @@ describe('without a sandbox', () => {
       sandbox: 'none',
       network: 'RESTRICTED',
       paths: { read: [world.workspace], write: [world.workspace] },
+      budget: false,
       by: [],
       missing: ['paths and network by a sandbox: bubblewrap is not installed', 'network RESTRICTED'],
     });
