@@ -12,7 +12,7 @@ export const CONFIG_TEMPLATE = `# Baton's settings. All of it is optional; what 
 #   claw: { kind: openclaw, url: "http://127.0.0.1:18789", token_env: OPENCLAW_GATEWAY_TOKEN }
 #agents: {}
 
-# agent: who gets a task that names nobody. parallel: how many run at once. sandbox: auto, require or off. unverified: what becomes of
+# agent: gets every task that names no agent. parallel: how many run at once. sandbox: auto, require or off. unverified: what becomes of
 # a task that its agent calls done and that none of Baton's checks has proven: done, or review (a person has to approve it).
 #defaults:
 #  agent: null

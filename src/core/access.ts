@@ -31,7 +31,7 @@ export const readable = ({ readPaths, writePaths }: Access): readonly string[] =
   outermost([...readPaths, ...writePaths]);
 
 /**
- * What the agent is told of it.
+ * What the prompt says about it.
  *
  * @param gaps what this machine does not hold the agent to
  */

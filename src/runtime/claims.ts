@@ -31,7 +31,7 @@ export function claimDetail(said: Said, report: Report): Record<string, unknown>
   };
 }
 
-/** The error and the cost that a RESPONSE names, for whoever finishes the run after a crash. */
+/** The error and the cost that a RESPONSE names, for the Baton process that finishes the run after a crash. */
 function saidDetail(message: Message, report: Report): Record<string, unknown> {
   const [error, cost] = [errorIn(message), costIn(message, report)];
   return { ...(error === null ? {} : { error }), ...(cost === null ? {} : { cost }) };

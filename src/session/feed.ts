@@ -35,7 +35,7 @@ interface Feed {
 
 const BATON: Speaker = { agent: 'baton', run: null, priority: 'P2', leads: false };
 
-/** Of a title or another text that somebody wrote, so much is told. What a channel is about (files, tests, a signal's value) is told in whole. */
+/** The most characters of a title or another free text in a broadcast. What a channel is about (files, tests, a signal's value) is sent whole. */
 const MOST_CHARS = 200;
 
 interface News {

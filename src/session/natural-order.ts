@@ -72,7 +72,7 @@ function conditionOf(words: string, context: NaturalContext, names: Names, befor
 
 const needs = (needed: readonly Needed[]): Condition => ({ kind: 'needs', needed });
 
-/** An agent of nobody: the task is named by its id, so whose it is does not matter. */
+/** Takes the place of the agent's name where a task is named by its id. */
 const ANY_AGENT = 'any';
 
 const ofId = (id: string, { tasks = [], lastTask, lastAgent }: NaturalContext): Needed => ({

@@ -218,7 +218,7 @@ function joining(last: Clause, piece: Piece, meaning: Meaning | null): 'new' | '
     : 'new';
 }
 
-/** `and then summarize it`, `and explain it`: said to whoever has the task. */
+/** `and then summarize it`, `and explain it`: said to the agent that has the task. */
 const isAboutWords = ({ name }: Command): boolean => isBuiltIn(name) && COMMANDS[name].category === 'core';
 
 const lineOf = (meaning: Meaning | null): string | null => {

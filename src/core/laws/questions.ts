@@ -395,7 +395,7 @@ export function answerQuestion(draft: Draft, message: Answering): Decision {
   return draft.decision(question.session, about);
 }
 
-/** Whoever put it before the people reads what they said in its mailbox. */
+/** The agent that escalated it finds the person's answer in its mailbox. */
 function tellAsker(draft: Draft, { id, session }: Question, agent: string, words: string): void {
   const speaker = { agent: draft.by.name, run: null, priority: 'P2', leads: true } as const;
   sendLetter(draft, { type: 'session.send', session, to: { agent }, text: `${id} ${words}`, speaker });

@@ -62,7 +62,7 @@ export function reportTask(draft: Draft, task: Task, said: Of<'task.report'>): D
   return report(draft, now, { ...claimed, type: 'run.report', run: now.run?.id ?? '' });
 }
 
-/** Nobody measured what such a run used: what its agent says is all that there is. */
+/** Baton did not measure what such a run used, so the agent's own figures count. */
 function used(draft: Draft, task: Task, { cost, estimated = false, agent }: Of<'task.report'>): void {
   if (cost === undefined || task.run === null) return;
   const { usd = null, tokensInput = 0, tokensOutput = 0 } = cost;

@@ -48,7 +48,7 @@ async function lookAtClaimed({ workspace, roots, apart }: Places, path: string):
   return { real, look: (await lookAt([real], apart)).get(real) ?? NOTHING_THERE };
 }
 
-/** Nobody looks there, and nothing was to be made there. */
+/** Baton does not look there, and the task was not to make anything there. */
 export const OUTSIDE = 'it is outside of where the task may write';
 
 /** Every claimed artifact against the file: that it is there, its hash, its size. Only a false claim contradicts. */

@@ -52,7 +52,7 @@ interface Together {
   readonly tokensOutput: number;
 }
 
-/** Tokens without dollars: nobody knows what they cost. */
+/** Tokens without dollars: their cost is unknown. */
 const isUnknown = ({ usd, tokensInput, tokensOutput }: Pick<Used, 'usd' | 'tokensInput' | 'tokensOutput'>): boolean =>
   usd === null && tokensInput + tokensOutput > 0;
 

@@ -297,7 +297,7 @@ function newOf(task: Task, session: string, texts: Readonly<Record<string, strin
   const { title, priority, routing, dependsOn, writes, retry, reviewRequired, parentId, metadata, id } = task;
   const { model, workspace, externalId } = task;
   const envelope = parseJson(texts['inputs/task.json'] ?? '');
-  // A TASK with a name of its own keeps it: whoever runs the same TASK again finds this task.
+  // A TASK with an id of its own keeps it, so that running the same TASK again finds this task.
   const named = externalId === null && isFields(envelope) && isFields(envelope['task']) ? envelope : null;
   const renamed = named === null ? {} : { ...named, task: { ...(named['task'] as object), task_id: NO_TASK } };
   return {

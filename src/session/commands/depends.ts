@@ -7,7 +7,7 @@ import { candidates, isOf, mayChange, sessionTasks, titleIs, whom } from '../loo
 import { ORCHESTRATOR } from '../people.ts';
 import { ask, refusalOf } from '../refusals.ts';
 
-/** In place of an agent: a task that is named by its id is the same whoever has it. */
+/** Takes the place of the agent's name where a task is named by its id. */
 const ANY = 'any';
 
 export async function depends(call: Call): Promise<Said> {
