@@ -10,7 +10,7 @@ const paint = (status: string): string =>
 /** @param isKept false where the data folder is gone by the time somebody reads this */
 export function reportText(report: SessionFinalReport, isKept = true): string {
   const { totals, cost_summary: cost, context } = report;
-  const by = Object.entries(totals.tasks_by_state).filter(([, count]) => count > 0);
+  const by = Object.entries({ ...totals.tasks_by_state, undone: totals.tasks_undone }).filter(([, count]) => count > 0);
   return [
     bold(`Session ${oneLine(report.session_id)}`),
     `${counted(totals.tasks, 'task')}${by.length === 0 ? '' : ` (${by.map(([status, count]) => `${count} ${status}`).join(', ')})`}, ${counted(totals.runs, 'run')}, ${totals.retries} ${totals.retries === 1 ? 'retry' : 'retries'}, ${totals.duration_seconds} s`,
@@ -18,7 +18,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       'Tasks',
       report.delegation_graph.nodes.map(
         (node) =>
-          `${node.external_id ?? node.id}  ${paint(node.status)}${node.verdict == null ? '' : ` (${node.verdict})`}  ${dim(node.agent ?? '-')}  ${oneLine(node.title)}${node.attempts > 1 ? dim(`  ${node.attempts} runs`) : ''}`,
+          `${node.external_id ?? node.id}  ${node.undone ? dim('undone') : paint(node.status)}${node.verdict == null || node.undone ? '' : ` (${node.verdict})`}  ${dim(node.agent ?? '-')}  ${oneLine(node.title)}${node.attempts > 1 ? dim(`  ${node.attempts} runs`) : ''}`,
       ),
     ),
     ...section(

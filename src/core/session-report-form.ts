@@ -17,7 +17,9 @@ export interface SessionFinalReport {
   };
   readonly totals: {
     readonly tasks: number;
+    /** Without those that a rollback has undone. */
     readonly tasks_by_state: Readonly<Record<TaskStatus, number>>;
+    readonly tasks_undone: number;
     readonly runs: number;
     /** Runs after the first of their task. */
     readonly retries: number;
@@ -78,9 +80,11 @@ interface GraphNode {
   readonly external_id: string | null;
   readonly title: string;
   readonly status: TaskStatus;
+  /** Done, and taken back by a rollback. */
+  readonly undone: boolean;
   readonly agent: string | null;
-  /** Runs ever started. */
   readonly verdict: Task['verdict'];
+  /** Runs ever started. */
   readonly attempts: number;
   readonly cost_usd: number;
 }

@@ -13,7 +13,7 @@ import type {
   Share,
 } from './session-report-form.ts';
 import type { StoredRecord } from './store.ts';
-import { type Spent, TASK_STATUSES, type Task, type TaskStatus } from './task.ts';
+import { isUndone, type Spent, TASK_STATUSES, type Task, type TaskStatus } from './task.ts';
 import { isoTime } from './time.ts';
 
 export type { SessionFinalReport } from './session-report-form.ts';
@@ -34,6 +34,7 @@ export function createSessionReport(session: string): SessionReport {
 
 function reportOf(fold: Fold, session: string, now: number, auditPath: string): SessionFinalReport {
   const tasks = [...fold.tasks.values()];
+  const standing = tasks.filter((task) => !isUndone(task));
   const runs = [...fold.runs.values()];
   const { first, last, end } = fold;
   return {
@@ -53,8 +54,9 @@ function reportOf(fold: Fold, session: string, now: number, auditPath: string): 
     totals: {
       tasks: tasks.length,
       tasks_by_state: Object.fromEntries(
-        TASK_STATUSES.map((status) => [status, tasks.filter((task) => task.status === status).length]),
+        TASK_STATUSES.map((status) => [status, standing.filter((task) => task.status === status).length]),
       ) as Record<TaskStatus, number>,
+      tasks_undone: tasks.length - standing.length,
       runs: tasks.reduce((sum, task) => sum + task.runs, 0),
       retries: fold.retries,
       fallbacks: fold.fallbacks,
@@ -111,6 +113,7 @@ function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFina
       external_id: task.externalId,
       title: task.title,
       status: task.status,
+      undone: isUndone(task),
       verdict: task.verdict,
       agent: task.run?.agent ?? task.routing.agent,
       attempts: task.runs,

@@ -2,16 +2,19 @@
 import type { StoredRecord } from './store.ts';
 import { DEFAULT_SESSION, isFinal, type Spent, type TaskStatus } from './task.ts';
 
+/** A task that a rollback has undone is done no more. */
+type CountedAs = TaskStatus | 'undone';
+
 /** What a session comes to, as of now. */
 interface SessionTotals {
-  readonly tasks: Readonly<Partial<Record<TaskStatus, number>>>;
+  readonly tasks: Readonly<Partial<Record<CountedAs, number>>>;
   readonly runs: number;
   readonly retries: number;
   readonly cost: Spent;
 }
 
 interface Counts {
-  readonly tasks: Partial<Record<TaskStatus, number>>;
+  readonly tasks: Partial<Record<CountedAs, number>>;
   runs: number;
   retries: number;
   cost: Spent;
@@ -39,12 +42,12 @@ export function createTotals(): { take(record: StoredRecord): void; of(session: 
     }
     return counts;
   };
-  const count = (counts: Counts, status: TaskStatus, more: number): void => {
+  const count = (counts: Counts, status: CountedAs, more: number): void => {
     counts.tasks[status] = (counts.tasks[status] ?? 0) + more;
   };
 
   return {
-    take({ changes }) {
+    take({ changes, events, session }) {
       for (const { task, set } of changes) {
         const before = tasks.get(task);
         if (before === undefined && set.id === undefined) continue;
@@ -63,6 +66,11 @@ export function createTotals(): { take(record: StoredRecord): void; of(session: 
         counts.cost = difference(counts.cost, after.cost, before?.cost ?? NOTHING);
         if (isFinal(after.status)) tasks.delete(task);
         else tasks.set(task, after);
+      }
+      for (const { type } of events) {
+        if (type !== 'task.stale') continue;
+        count(countsOf(session), 'done', -1);
+        count(countsOf(session), 'undone', 1);
       }
     },
     of(session) {

@@ -5,8 +5,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { reportText } from '../../src/cli/report-text.ts';
 import { countTokens } from '../../src/cli/tokens.ts';
 import type { AnyMessage } from '../../src/core/laws/messages.ts';
+import { createSessionReport } from '../../src/core/session-report.ts';
+import { createTotals } from '../../src/core/session-totals.ts';
 import type { Task } from '../../src/core/task.ts';
 import { self } from '../../src/process/identity.ts';
 import { createTaskView, whyTask } from '../../src/runtime/lookup.ts';
@@ -122,6 +125,16 @@ describe('tasks', () => {
     // Everything that shows tasks says that it is done no more.
     const view = createTaskView(scene.store);
     expect([(await view(find(first))).undone, (await view(again)).undone]).toEqual([true, false]);
+    const made = createSessionReport(SESSION);
+    const totals = createTotals();
+    for await (const record of scene.store.eventsAfter({ after: 0 })) {
+      made.take(record);
+      totals.take(record);
+    }
+    const report = made.finish(Date.now(), { auditPath: 'audit' });
+    expect(report.totals).toMatchObject({ tasks: tasks.length, tasks_by_state: { done: 1 }, tasks_undone: 2 });
+    expect(reportText(report)).toContain('1 done, 2 undone');
+    expect(totals.of(SESSION).tasks).toMatchObject({ done: 1, undone: 2 });
     const because = (await whyTask(scene.store, find(first), Date.now())).because;
     expect(because.find(({ event }) => event === 'task.stale')?.detail).toEqual({
       run: `${first}-r1`,
