@@ -3,7 +3,7 @@
 import { isFields } from '../core/fields.ts';
 import type { Node } from '../core/node.ts';
 import type { Store, StoredRecord } from '../core/store.ts';
-import { runsOf, type TaskJson } from '../core/task-json.ts';
+import { costJson, runsOf, type TaskJson } from '../core/task-json.ts';
 
 export interface Behind {
   readonly task: string;
@@ -33,13 +33,12 @@ async function lookUp(store: Store, id: string, run: string | null): Promise<Beh
   if (task === undefined) return null;
   const history = await store.history(id);
   const its = runsOf(history, id).find((other) => other.id === run) ?? null;
-  const { usd, tokensInput, tokensOutput } = task.cost;
   return {
     task: id,
     run,
     agent: its?.agent ?? task.routing.agent,
     model: its?.model ?? null,
-    cost: costOf(history, run) ?? { usd, tokens_input: tokensInput, tokens_output: tokensOutput },
+    cost: costOf(history, run) ?? costJson(task.cost),
     files: filesOf(history, run),
   };
 }
@@ -55,11 +54,9 @@ function costOf(history: readonly StoredRecord[], run: string | null): TaskJson[
   const last = run === null ? undefined : eventsOf(history, 'run.usage', run).at(-1);
   if (last === undefined) return null;
   const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
-  return {
-    usd: number(last['usd']),
-    tokens_input: number(last['tokensInput']),
-    tokens_output: number(last['tokensOutput']),
-  };
+  const [tokensInput, tokensOutput] = [number(last['tokensInput']), number(last['tokensOutput'])];
+  const isUnknown = typeof last['usd'] !== 'number' && tokensInput + tokensOutput > 0;
+  return costJson({ usd: number(last['usd']), tokensInput, tokensOutput, ...(isUnknown ? { unknown: true } : {}) });
 }
 
 /** What Baton saw of the run's artifacts when it last looked. */

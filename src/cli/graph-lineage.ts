@@ -118,7 +118,8 @@ function behindLines(behind: Behind | null): string[] {
   const { task, run, agent, model, cost, files } = behind;
   const who = agent === null ? '' : ` by ${oneLine(agent)}${model === null ? '' : ` (${oneLine(model)})`}`;
   const tokens = cost.tokens_input + cost.tokens_output;
-  const spent = cost.usd + tokens === 0 ? '' : `, $${cost.usd.toFixed(4)}, ${tokens} tokens`;
+  const dollars = cost.usd === null ? 'cost unknown' : `$${cost.usd.toFixed(4)}`;
+  const spent = cost.known_usd + tokens === 0 ? '' : `, ${dollars}, ${tokens} tokens`;
   const shown = files.slice(0, MOST_FILES).map(({ path, status }) => `${oneLine(path)} (${status.toLowerCase()})`);
   const more = files.length - shown.length;
   return [

@@ -29,7 +29,7 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       ),
     ),
     ...section('Cost', [
-      `$${cost.actual_cost_usd.toFixed(4)}${cost.includes_estimates ? ' (partly an estimate)' : ''}, ${cost.tokens_input} tokens in, ${cost.tokens_output} out` +
+      `${dollarsOf(cost)}${cost.includes_estimates ? ' (partly an estimate)' : ''}, ${cost.tokens_input} tokens in, ${cost.tokens_output} out` +
         (cost.estimated_cost_usd === null ? '' : `; estimated before: $${cost.estimated_cost_usd.toFixed(4)}`),
     ]),
     ...section(
@@ -76,6 +76,11 @@ export function reportText(report: SessionFinalReport, isKept = true): string {
       ? [dim(`Audit trail: baton audit --session ${report.session_id} (${report.audit_trail.storage_path})`)]
       : []),
   ].join('\n');
+}
+
+function dollarsOf({ actual_cost_usd: all, known_cost_usd: known }: SessionFinalReport['cost_summary']): string {
+  if (all !== null) return `$${all.toFixed(4)}`;
+  return known === 0 ? 'dollars unknown' : `$${known.toFixed(4)} and what is unknown`;
 }
 
 function rollbackText({ task_id: task, trigger, artifacts_rolled_back: all, files = 0, kept }: Rollback): string {

@@ -1,5 +1,5 @@
 /** `baton task show`: one task with its text, its runs and all that happened to it. */
-import type { RunJson } from '../core/task-json.ts';
+import type { CostJson, RunJson } from '../core/task-json.ts';
 import { type ShownTask, shownTask } from '../runtime/lookup.ts';
 import { eventLine } from './event-line.ts';
 import type { InSession } from './globals.ts';
@@ -35,7 +35,6 @@ function describe(task: ShownTask): string {
 function factsOf(task: ShownTask): readonly (readonly [string, string | null])[] {
   const list = (items: readonly string[]): string | null => (items.length === 0 ? null : items.map(oneLine).join(', '));
   const text = (value: string | null): string | null => (value === null ? null : oneLine(value));
-  const { usd, tokens_input: input, tokens_output: output } = task.cost;
   return [
     ['external id', text(task.externalId)],
     ['session', text(task.session)],
@@ -50,11 +49,17 @@ function factsOf(task: ShownTask): readonly (readonly [string, string | null])[]
     ['cause', task.cause === null ? null : `${oneLine(task.cause.message)} (${oneLine(task.cause.code)})`],
     ['review', task.reviewRequired ? 'by a person, before it is done' : null],
     ['attempts', `${task.attempts} of ${task.maxRetries + 1}`],
-    ['cost', usd + input + output === 0 ? null : `${usd} dollars, ${input} tokens in, ${output} out`],
+    ['cost', costWords(task.cost)],
     ['created', `${time(task.createdAt)} by ${oneLine(task.createdBy)}`],
     ['updated', time(task.updatedAt)],
     ['summary', text(task.summary)],
   ];
+}
+
+function costWords({ usd, known_usd: known, tokens_input: input, tokens_output: output }: CostJson): string | null {
+  if (known + input + output === 0) return null;
+  const unknown = known === 0 ? 'dollars unknown' : `${known} dollars and what is unknown`;
+  return `${usd === null ? unknown : `${usd} dollars`}, ${input} tokens in, ${output} out`;
 }
 
 function runLine({ id, status: state, agent, model, outcome, startedAt, endedAt }: RunJson): string {

@@ -27,6 +27,8 @@ export interface RunFacts {
   charged: Spent | null;
   /** What it was seen to use; counts where nothing was charged, as with a run that was stopped. */
   used: Spent | null;
+  /** It used tokens whose dollars nobody knows. */
+  isUnknown: boolean;
   isEstimated: boolean;
   expected: number | null;
   /** What it printed, and what of it went to its parent: in characters, and in tokens. */
@@ -123,6 +125,7 @@ function factsOf(fold: Fold, task: string, run: string): RunFacts {
       model: null,
       charged: null,
       used: null,
+      isUnknown: false,
       isEstimated: false,
       expected: null,
     },
@@ -147,6 +150,7 @@ const TAKE: Readonly<Record<string, (fold: Fold, record: StoredRecord, event: Ev
     if (run === undefined) return;
     const facts = factsOf(fold, task, run);
     facts.used = spentIn(detail);
+    facts.isUnknown = typeof detail['usd'] !== 'number' && facts.used.tokensInput + facts.used.tokensOutput > 0;
     facts.isEstimated = detail['estimated'] === true;
     facts.agent = textOr(detail['agent'], facts.agent);
     facts.model = textOr(detail['model'], facts.model);

@@ -86,7 +86,8 @@ interface GraphNode {
   readonly verdict: Task['verdict'];
   /** Runs ever started. */
   readonly attempts: number;
-  readonly cost_usd: number;
+  /** Null where the cost of a run is unknown. */
+  readonly cost_usd: number | null;
 }
 
 /** `parent`: `from` delegated `to`. `dependency`: `from` has to be done before `to` begins. */
@@ -97,7 +98,8 @@ export interface GraphEdge {
 }
 
 export interface Share {
-  readonly usd: number;
+  /** Null where the cost of a run is unknown. */
+  readonly usd: number | null;
   readonly tokens_input: number;
   readonly tokens_output: number;
 }
@@ -105,7 +107,10 @@ export interface Share {
 export interface CostSummary {
   /** What was expected before the runs; null where no price was known. */
   readonly estimated_cost_usd: number | null;
-  readonly actual_cost_usd: number;
+  /** Null where the cost of a run is unknown. */
+  readonly actual_cost_usd: number | null;
+  /** The sum of what is known. */
+  readonly known_cost_usd: number;
   readonly tokens_input: number;
   readonly tokens_output: number;
   readonly by_agent: Readonly<Record<string, Share>>;

@@ -105,8 +105,7 @@ function agentsOf(fold: Fold, runs: readonly RunFacts[]): ReportedAgent[] {
 
 function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFinalReport['delegation_graph'] {
   const known = new Set(tasks.map(({ id }) => id));
-  const costs = new Map<string, number>();
-  for (const facts of runs) costs.set(facts.task, (costs.get(facts.task) ?? 0) + spentBy(facts).usd);
+  const costs = sharesBy(runs, ({ task }) => task);
   return {
     nodes: tasks.map((task) => ({
       id: task.id,
@@ -117,7 +116,7 @@ function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFina
       verdict: task.verdict,
       agent: task.run?.agent ?? task.routing.agent,
       attempts: task.runs,
-      cost_usd: rounded(costs.get(task.id) ?? 0),
+      cost_usd: (costs[task.id] ?? NO_SHARE).usd,
     })),
     // What lies in another session has no node here.
     edges: tasks.flatMap(({ id, parentId, dependsOn }): GraphEdge[] => [
@@ -127,12 +126,15 @@ function graphOf(tasks: readonly Task[], runs: readonly RunFacts[]): SessionFina
   };
 }
 
+const NO_SHARE: Share = { usd: 0, tokens_input: 0, tokens_output: 0 };
+
 function costsOf(runs: readonly RunFacts[]): CostSummary {
   const all = runs.map(spentBy).reduce(plus, NOTHING);
   const expected = runs.flatMap((facts) => (facts.expected === null ? [] : [facts.expected]));
   return {
     estimated_cost_usd: expected.length === 0 ? null : rounded(sum(expected)),
-    actual_cost_usd: rounded(all.usd),
+    actual_cost_usd: runs.some(({ isUnknown }) => isUnknown) ? null : rounded(all.usd),
+    known_cost_usd: rounded(all.usd),
     tokens_input: all.tokensInput,
     tokens_output: all.tokensOutput,
     by_agent: sharesBy(runs, (facts) => agentOf(facts) ?? 'unknown'),
@@ -143,11 +145,15 @@ function costsOf(runs: readonly RunFacts[]): CostSummary {
 
 function sharesBy(runs: readonly RunFacts[], nameOf: (facts: RunFacts) => string): Record<string, Share> {
   const spent = new Map<string, Spent>();
-  for (const facts of runs) spent.set(nameOf(facts), plus(spent.get(nameOf(facts)) ?? NOTHING, spentBy(facts)));
+  const unknown = new Set<string>();
+  for (const facts of runs) {
+    spent.set(nameOf(facts), plus(spent.get(nameOf(facts)) ?? NOTHING, spentBy(facts)));
+    if (facts.isUnknown) unknown.add(nameOf(facts));
+  }
   return Object.fromEntries(
     [...spent].map(([name, { usd, tokensInput, tokensOutput }]) => [
       name,
-      { usd: rounded(usd), tokens_input: tokensInput, tokens_output: tokensOutput },
+      { usd: unknown.has(name) ? null : rounded(usd), tokens_input: tokensInput, tokens_output: tokensOutput },
     ]),
   );
 }

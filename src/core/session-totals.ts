@@ -85,4 +85,5 @@ const difference = (all: Spent, after: Spent, before: Spent): Spent => ({
   usd: all.usd + after.usd - before.usd,
   tokensInput: all.tokensInput + after.tokensInput - before.tokensInput,
   tokensOutput: all.tokensOutput + after.tokensOutput - before.tokensOutput,
+  ...(all.unknown === true || after.unknown === true ? { unknown: true } : {}),
 });

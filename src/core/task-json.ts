@@ -5,6 +5,7 @@ import {
   type Cause,
   isUndone,
   type Run,
+  type Spent,
   type Task,
   type TaskPriority,
   type TaskStatus,
@@ -36,7 +37,7 @@ export interface TaskJson {
   readonly blockedBy: readonly string[];
   /** What has to happen before it goes on; empty where nothing does. */
   readonly waitsFor: readonly Wait[];
-  readonly cost: { readonly usd: number; readonly tokens_input: number; readonly tokens_output: number };
+  readonly cost: CostJson;
   readonly summary: string | null;
   /** True where a rollback took its work back: it was done, and is not. */
   readonly undone: boolean;
@@ -51,6 +52,22 @@ export interface TaskJson {
   readonly createdBy: string;
   readonly lastTransitionAt: string;
 }
+
+export interface CostJson {
+  /** Null where the cost of a run is unknown. */
+  readonly usd: number | null;
+  /** The sum of what is known. */
+  readonly known_usd: number;
+  readonly tokens_input: number;
+  readonly tokens_output: number;
+}
+
+export const costJson = ({ usd, unknown, tokensInput, tokensOutput }: Spent): CostJson => ({
+  usd: unknown === true ? null : usd,
+  known_usd: usd,
+  tokens_input: tokensInput,
+  tokens_output: tokensOutput,
+});
 
 export const taskJson = (task: Task, blockedBy: readonly string[], waitsFor: readonly Wait[]): TaskJson => ({
   id: task.id,
@@ -71,7 +88,7 @@ export const taskJson = (task: Task, blockedBy: readonly string[], waitsFor: rea
   updatedAt: isoTime(task.updatedAt),
   blockedBy,
   waitsFor,
-  cost: { usd: task.cost.usd, tokens_input: task.cost.tokensInput, tokens_output: task.cost.tokensOutput },
+  cost: costJson(task.cost),
   summary: task.summary,
   undone: isUndone(task),
   role: task.routing.role,

@@ -71,8 +71,12 @@ export interface RetryPolicy {
   readonly stopOnCritical?: boolean;
 }
 
+/** What was used. */
 export interface Spent {
+  /** As far as it is known. */
   readonly usd: number;
+  /** Tokens were used whose dollars nobody knows. */
+  readonly unknown?: true;
   readonly tokensInput: number;
   readonly tokensOutput: number;
 }

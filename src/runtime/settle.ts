@@ -12,6 +12,7 @@ import { writeGraph } from './graph-settle.ts';
 import { holdBack, sizeOf } from './held-graph.ts';
 import type { Host } from './host.ts';
 import type { LiveRun } from './live.ts';
+import { amountOf } from './response/said.ts';
 import { forgetSnapshots, noteLeft, rollBack, tellRestored } from './rollback.ts';
 import { committed } from './routed.ts';
 import { type Failure, failureOf, isStoreFailure, silentReport, type Work } from './work.ts';
@@ -56,7 +57,7 @@ async function settleAsTold(
   let { evidence } = told;
   let graphWords = '';
   let isTaken = false;
-  const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
+  const cost = amountOf(used);
   const ask = async (message: Ask): Promise<void> => {
     const answer = await host.store.send({ message, by: RUNTIME });
     if (answer.kind === 'refused' && answer.refusal.code !== 'E_STALE_RUN') {
@@ -77,7 +78,8 @@ async function settleAsTold(
   if (verdict === 'leaving') {
     await ask({ type: 'run.resume', run: run.id, result: 'none', gone: true, reason: 'leaving', cost });
   } else if (verdict === 'taken') {
-    if (cost.usd + cost.tokensInput + cost.tokensOutput > 0) await ask({ type: 'run.charge', run: run.id, cost });
+    if ((used.usd ?? 0) + used.tokensInput + used.tokensOutput > 0)
+      await ask({ type: 'run.charge', run: run.id, cost });
   } else if (failure !== null) {
     const code = isErrorCode(failure.code) ? failure.code : 'E_UNKNOWN';
     await ask({
@@ -169,7 +171,7 @@ async function settleAsFailed(
   host.warn(`${task.id}: ${message}`);
   const now = (await host.store.find(task.id)) as Task;
   const isCurrent = now.run?.id === run.id;
-  const cost = { usd: used.usd ?? 0, tokensInput: used.tokensInput, tokensOutput: used.tokensOutput };
+  const cost = amountOf(used);
   if (isCurrent && isRunning(now))
     await host.store.send({ message: { type: 'run.fail', run: run.id, code, message, cost }, by: RUNTIME });
   // Its claim is in the store already; whether that holds, a person has to say.

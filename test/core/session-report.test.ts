@@ -236,6 +236,7 @@ describe('the final report', () => {
     expect(costs).toEqual({
       estimated_cost_usd: 0.75,
       actual_cost_usd: 0.35,
+      known_cost_usd: 0.35,
       tokens_input: 307,
       tokens_output: 33,
       by_agent: {

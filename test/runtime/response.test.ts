@@ -1,6 +1,8 @@
 /** An agent's RESPONSE counts: whose it is, what it cost, the error that it names; and one that cannot be read is a failed attempt. */
 import { describe, expect, test } from 'vitest';
+import { reportText as shownReport } from '../../src/cli/report-text.ts';
 import { checkGuardRails, decodeAop2 } from '../../src/protocol/aop2/index.ts';
+import { createTaskView } from '../../src/runtime/lookup.ts';
 import { sessionReport } from '../../src/runtime/session.ts';
 import { as, USER } from './messages.ts';
 import { callsOf, codex, EMMA, emma, fakeCli, print, REPORT_DONE, responseText } from './small-agents.ts';
@@ -116,6 +118,26 @@ describe('what a RESPONSE says that it cost', () => {
     // Tokens were measured; dollars nobody knows but the agent.
     expect(ran.task.cost).toEqual({ usd: 0.2, tokensInput: 7, tokensOutput: 3 });
   });
+  test('tokens without dollars and without a price: the cost is unknown, and shown as that; of a command it is nothing', async () => {
+    const world = await makeWorld({
+      config: { ...EMMA, agents: { ...EMMA.agents, c: { kind: 'codex' } } },
+    });
+    fakeCli(world, 'codex', codex(reportText(), { input: 7, output: 3 }));
+    const ran = await world.run(taskOf(world, { agent: 'c', provider: 'CODEX', model: 'gpt-x' }));
+    const view = createTaskView(world.store);
+    const unknown = { usd: null, known_usd: 0, tokens_input: 7, tokens_output: 3 };
+    expect((await view(ran.task)).cost).toEqual(unknown);
+    const report = await sessionReport({
+      ...{ store: world.store, dir: world.dir, session: 'test-session', auditPath: 'audit', now: Date.now() },
+    });
+    expect(report.cost_summary).toMatchObject({ actual_cost_usd: null, known_cost_usd: 0 });
+    expect(report.cost_summary.by_agent['c']?.usd).toBeNull();
+    expect(report.delegation_graph.nodes[0]?.cost_usd).toBeNull();
+    expect(shownReport(report)).toContain('dollars unknown, 7 tokens in, 3 out');
+    emma(world, REPORT_DONE);
+    const other = await world.run(forEmma(world, { session: { session_id: 'two' } }));
+    expect((await view(other.task)).cost).toEqual({ usd: 0, known_usd: 0, tokens_input: 0, tokens_output: 0 });
+  });
   test('above the budget is E_COST_LIMIT_EXCEEDED, and its alternative is tried', async () => {
     const world = await makeWorld({ config: EMMA });
     emma(world, print(response({ cost_tracking: cost })));
@@ -198,6 +220,7 @@ describe('the RESPONSE of a task that was tried more than once', () => {
     emma(world, print(response({ ...failure('E_TIMEOUT'), cost_tracking })));
     const ran = await world.run(forEmma(world, { policy: { alternative_models: [other] } }));
     expect(ran.task.status).toBe('done');
+    expect((await createTaskView(world.store)(ran.task)).cost).toMatchObject({ usd: null, known_usd: 0.5 });
     const own = { tokens_input: 7, tokens_output: 3 };
     expect(ran.last.response.cost_tracking).toEqual({
       tokens_input: 107,

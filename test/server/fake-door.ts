@@ -21,7 +21,7 @@ export const aTask = (fields: Partial<TaskJson> = {}): TaskJson => ({
   updatedAt: '2026-11-16T00:00:00.000Z',
   blockedBy: [],
   waitsFor: [],
-  cost: { usd: 0, tokens_input: 0, tokens_output: 0 },
+  cost: { usd: 0, known_usd: 0, tokens_input: 0, tokens_output: 0 },
   summary: null,
   undone: false,
   role: null,

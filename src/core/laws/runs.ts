@@ -266,9 +266,12 @@ const ended = (run: Run | null, status: RunStatus, now: number, outcome: string 
 
 export function plus(cost: Spent, amount: Amount | undefined): Spent {
   if (amount === undefined) return cost;
+  const tokens = (amount.tokensInput ?? 0) + (amount.tokensOutput ?? 0);
+  const isUnknown = cost.unknown === true || (amount.usd === undefined && tokens > 0);
   return {
     usd: cost.usd + (amount.usd ?? 0),
     tokensInput: cost.tokensInput + (amount.tokensInput ?? 0),
     tokensOutput: cost.tokensOutput + (amount.tokensOutput ?? 0),
+    ...(isUnknown ? { unknown: true } : {}),
   };
 }

@@ -62,7 +62,7 @@ export function costIn(message: Message | null, report: Report): SaidCost | null
 }
 
 /** As the store takes it. */
-export const amountOf = ({ usd, tokensInput, tokensOutput }: SaidCost): Amount => ({
+export const amountOf = ({ usd, tokensInput, tokensOutput }: Omit<SaidCost, 'estimated'>): Amount => ({
   ...(usd === null ? {} : { usd }),
   tokensInput,
   tokensOutput,

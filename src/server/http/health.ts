@@ -105,7 +105,9 @@ function metrics(totals: Totals, { feed }: Api, requests: Requests): string {
   metric('baton_runs_running', 'gauge', 'Runs that are under way.', [['', totals.running]]);
   metric('baton_records_total', 'counter', 'Records in the journal.', [['', totals.records]]);
   metric('baton_events_total', 'counter', 'Events since this process began to listen.', [['', feed.count]]);
-  metric('baton_cost_usd_total', 'counter', 'Dollars that all tasks have cost.', [['', totals.usd]]);
+  metric('baton_cost_usd_total', 'counter', 'Dollars that all tasks have cost, as far as it is known.', [
+    ['', totals.usd],
+  ]);
   metric('baton_tokens_total', 'counter', 'Tokens that all tasks have used.', [
     ['direction="input"', totals.tokensInput],
     ['direction="output"', totals.tokensOutput],

@@ -37,7 +37,12 @@ export const TaskShape = z
     updatedAt: z.iso.datetime(),
     blockedBy: z.array(z.string()),
     waitsFor: z.array(z.looseObject({ text: z.string(), for: z.string() })),
-    cost: z.looseObject({ usd: z.number(), tokens_input: z.number(), tokens_output: z.number() }),
+    cost: z.looseObject({
+      usd: z.number().nullable(),
+      known_usd: z.number(),
+      tokens_input: z.number(),
+      tokens_output: z.number(),
+    }),
     summary: z.string().nullable(),
     undone: z.boolean(),
   })

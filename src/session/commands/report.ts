@@ -122,15 +122,16 @@ async function results({ store, session }: Call, tasks: readonly Task[]): Promis
 
 function cost(tasks: readonly Task[]): string[] {
   const spent = tasks.reduce(
-    (sum, { cost: { usd, tokensInput, tokensOutput } }) => ({
+    (sum, { cost: { usd, unknown, tokensInput, tokensOutput } }) => ({
+      isUnknown: sum.isUnknown || unknown === true,
       usd: sum.usd + usd,
       tokens: sum.tokens + tokensInput + tokensOutput,
     }),
-    { usd: 0, tokens: 0 },
+    { isUnknown: false, usd: 0, tokens: 0 },
   );
-  return spent.usd + spent.tokens === 0
-    ? []
-    : [`$${spent.usd.toFixed(2)}, ${thousands(spent.tokens)} tokens, ${tasks.length} tasks`];
+  const known = `$${spent.usd.toFixed(2)}`;
+  const dollars = !spent.isUnknown ? known : spent.usd === 0 ? 'cost unknown' : `${known} and an unknown cost`;
+  return spent.usd + spent.tokens === 0 ? [] : [`${dollars}, ${thousands(spent.tokens)} tokens, ${tasks.length} tasks`];
 }
 
 /** Held at this moment: a run that has ended holds nothing, whatever the time. */
