@@ -48,7 +48,12 @@ const T = z.looseObject({
   createdAt: time,
   updatedAt: time,
   blockedBy: z.array(z.string()),
-  cost: z.strictObject({ usd: z.number(), tokens_input: z.int(), tokens_output: z.int() }),
+  cost: z.strictObject({
+    usd: z.number().nullable(),
+    known_usd: z.number(),
+    tokens_input: z.int(),
+    tokens_output: z.int(),
+  }),
   summary: z.string().nullable(),
 });
 type T = z.infer<typeof T>;
