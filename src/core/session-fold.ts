@@ -27,7 +27,7 @@ export interface RunFacts {
   charged: Spent | null;
   /** What it was seen to use; counts where nothing was charged, as with a run that was stopped. */
   used: Spent | null;
-  /** It used tokens whose dollars nobody knows. */
+  /** It used tokens whose price is unknown. */
   isUnknown: boolean;
   isEstimated: boolean;
   expected: number | null;

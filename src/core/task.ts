@@ -75,7 +75,7 @@ export interface RetryPolicy {
 export interface Spent {
   /** As far as it is known. */
   readonly usd: number;
-  /** Tokens were used whose dollars nobody knows. */
+  /** Tokens were used whose price is unknown. */
   readonly unknown?: true;
   readonly tokensInput: number;
   readonly tokensOutput: number;

@@ -1,21 +1,11 @@
 /** Every field that a message of Baton's dialects may have, by its path, read from the JSON Schema that `baton schema` prints. */
+import { AOF_TYPES } from '../../src/protocol/aof/schema.ts';
 import { jsonSchema } from '../../src/protocol/schemas.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The messages whose fields have to have an effect. */
-export const MESSAGES = [
-  'TASK',
-  'RESPONSE',
-  'EVENT',
-  'OUTPUT',
-  'GRAPH_UPDATE',
-  'handoff.request',
-  'handoff.accepted',
-  'handoff.rejected',
-  'status.update',
-  'completion.report',
-] as const;
+export const MESSAGES = ['TASK', 'RESPONSE', 'EVENT', 'OUTPUT', 'GRAPH_UPDATE', ...AOF_TYPES] as const;
 
 export type MessageName = (typeof MESSAGES)[number];
 

@@ -172,7 +172,7 @@ function weighWords({ message, report, checkpoints }: Question, { claims }: Weig
     unverified(`tests ${count}/${total}`, failed > 0 ? `${failed} failed` : 'not run by us');
   }
   for (const criterion of criteriaOf(message))
-    unverified(`criterion: ${criterion}`, 'for whoever handed it on to look at');
+    unverified(`criterion: ${criterion}`, 'for the agent that handed it on to look at');
 }
 
 /** What a handoff asks for in words. */
